@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode } from './exit-codes.ts';
 
-/** What only the command knows of: nothing is at a path, no server runs. */
+/** An error that only the command line has: a path that is not in the state, or no running server. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly code: keyof typeof EXIT_CODES;

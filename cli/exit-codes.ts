@@ -1,21 +1,21 @@
 import type { ErrorCode } from '../lambda/core/errors.ts';
 
-/** What the exit codes of the command mean. */
+/** The exit codes of the command. */
 export const EXIT = {
   ok: 0,
-  /** It was tried and did not work, or what was checked is not right. */
+  /** The command failed, a check found a problem, or the user declined. */
   failed: 1,
-  /** The command line asks for something that cannot be, or needs --yes. */
+  /** The arguments or the input are invalid, or --yes is missing. */
   usage: 2,
-  /** What was named is not there, or no longer. */
+  /** Not found, or no longer there. */
   notFound: 3,
-  /** It cannot be done as things stand: somebody was faster, or it is over. */
+  /** Another writer was faster, or the run or approval has ended. */
   conflict: 4,
-  /** Whoever asks may not. */
+  /** Permission denied. */
   denied: 5,
-  /** The storage does not answer, or is full; try again later. */
+  /** The storage is unavailable or full; retry later. */
   unavailable: 6,
-  /** What is stored cannot be read: it is damaged, or of newer code. */
+  /** The stored data is damaged, or was written by a newer version. */
   damaged: 7,
   /** Ctrl-C. */
   interrupted: 130,
@@ -23,7 +23,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** What each error ends the command with. */
+/** The exit code for each error code. */
 export const EXIT_CODE_BY_ERROR: Readonly<Record<ErrorCode, ExitCode>> = {
   INVALID_INPUT: EXIT.usage,
   UNSUPPORTED_VALUE: EXIT.usage,

@@ -1,13 +1,15 @@
 #!/usr/bin/env node
 import { isSupportedNode, NODE } from './node-version.ts';
 
-// Whoever reads the output may stop early, as `head` does.
+// The reader of the output may stop early, as `head` does.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
 if (!isSupportedNode(process.versions.node)) {
-  // What is below may not even load.
-  process.stderr.write(`✗ This is Node ${process.versions.node}, and ${NODE.least} is needed.\n  ${NODE.mend}\n`);
+  // The modules below may not load on an older Node.
+  process.stderr.write(
+    `✗ Waitstate needs Node ${NODE.minVersion} or later; this is Node ${process.versions.node}.\n  ${NODE.advice}\n`,
+  );
   process.exitCode = 1;
 } else {
   const [{ runCommand }, { processTerminal }] = await Promise.all([

@@ -1,10 +1,10 @@
-// As package.json says under `engines`.
+// Keep in sync with `engines` in package.json.
 const MIN_VERSION = [22, 15] as const;
 
-/** What Node is needed, and where it is. */
+/** The oldest supported version of Node, and how to get one. */
 export const NODE = {
-  least: MIN_VERSION.join('.'),
-  mend: 'Install Node 24 from https://nodejs.org, or by your version manager.',
+  minVersion: MIN_VERSION.join('.'),
+  advice: 'Install Node 24 from https://nodejs.org or with your version manager.',
 } as const;
 
 /** Whether a version of Node can run Waitstate. */

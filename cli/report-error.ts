@@ -8,17 +8,17 @@ import { dim, type Line, styled, wrapText } from './terminal/line.ts';
 import { Declined, Interrupted } from './terminal/prompt-errors.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
-/** What went wrong, in the words of the command. */
+/** An error as the command reports it. */
 interface Failure {
   readonly code: string;
   readonly exitCode: ExitCode;
-  readonly what: string;
+  readonly message: string;
   readonly advice?: string;
 }
 
-/** Says what went wrong, in a few lines on standard error or as JSON, and gives the exit code. */
+/** Reports an error on standard error, as a few lines or as JSON, and returns the exit code. */
 export function reportError(error: unknown, terminal: Terminal, args: readonly string[]): ExitCode {
-  // It has shown what was asked for.
+  // Help and version end this way; they are already printed.
   if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
   if (error instanceof Interrupted) return EXIT.interrupted;
   if (error instanceof Declined) {
@@ -27,8 +27,8 @@ export function reportError(error: unknown, terminal: Terminal, args: readonly s
   }
   const isJson = args.includes('--json');
   const failure = toFailure(error, args);
-  const { code, exitCode, what, advice } = failure;
-  if (isJson) terminal.printErr(jsonText({ error: { code, exitCode, message: what, ...(advice && { advice }) } }));
+  const { code, exitCode, message, advice } = failure;
+  if (isJson) terminal.printErr(jsonText({ error: { code, exitCode, message, ...(advice && { advice }) } }));
   else
     terminal.printErr(...linesOf(failure, terminal.columns === Infinity ? Infinity : Math.min(terminal.columns, 100)));
   if (terminal.environment.WAITSTATE_DEBUG === '1') printStack(error, terminal);
@@ -37,20 +37,26 @@ export function reportError(error: unknown, terminal: Terminal, args: readonly s
 
 function toFailure(error: unknown, [command = '']: readonly string[]): Failure {
   if (error instanceof CommanderError) {
-    const [what = '', hint] = error.message.replace(/^error: /, '').split('\n');
+    const [first = '', hint] = error.message.replace(/^error: /, '').split('\n');
     const advice =
-      hint?.replace(/^\(|\)$/g, '') ?? `See waitstate ${/^[a-z]+$/.test(command) ? `${command} ` : ''}--help.`;
-    return { code: 'USAGE', exitCode: EXIT.usage, what: toSentence(what), advice };
+      hint?.replace(/^\(|\)$/g, '') ??
+      `Run "waitstate ${/^[a-z]+$/.test(command) ? `${command} ` : ''}--help" to see the options.`;
+    return { code: 'USAGE', exitCode: EXIT.usage, message: toSentence(first), advice };
   }
-  if (error instanceof CommandError) return { code: error.code, exitCode: error.exitCode, what: error.message };
+  if (error instanceof CommandError) return { code: error.code, exitCode: error.exitCode, message: error.message };
   if (!isWaitstateError(error)) {
-    const what = `This should not have happened: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
-    return { code: 'UNEXPECTED', exitCode: EXIT.failed, what, advice: 'WAITSTATE_DEBUG=1 shows where it came from.' };
+    const message = `Unexpected error: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
+    return {
+      code: 'UNEXPECTED',
+      exitCode: EXIT.failed,
+      message,
+      advice: 'Set WAITSTATE_DEBUG=1 to see the stack trace.',
+    };
   }
-  const { code, message } = error;
+  const { code } = error;
   const advice = ADVICE[code];
-  const what = advice?.insteadOfLastSentence ? withoutLastSentence(message) : message;
-  return { code, exitCode: EXIT_CODE_BY_ERROR[code] ?? EXIT.failed, what, ...(advice && { advice: advice.text }) };
+  const message = advice?.replacesLastSentence ? withoutLastSentence(error.message) : error.message;
+  return { code, exitCode: EXIT_CODE_BY_ERROR[code] ?? EXIT.failed, message, ...(advice && { advice: advice.text }) };
 }
 
 const toSentence = (text: string): string => {
@@ -63,8 +69,8 @@ function withoutLastSentence(message: string): string {
   return end < 0 ? message : message.slice(0, end + 1);
 }
 
-function linesOf({ code, exitCode, what, advice }: Failure, columns: number): readonly Line[] {
-  const [first = '', ...rest] = wrapText(what, columns - 2);
+function linesOf({ code, exitCode, message, advice }: Failure, columns: number): readonly Line[] {
+  const [first = '', ...rest] = wrapText(message, columns - 2);
   const below = (text: string): readonly Line[] => wrapText(text, columns - 2).map((line) => `  ${line}`);
   return [
     [styled('red', '✗ '), styled('bold', first)],

@@ -14,17 +14,17 @@ import type { Trip } from './tour/trip.ts';
 
 const DATA_FOLDER = '.waitstate';
 
-const HELP = `A tour of Waitstate in the terminal. It takes a few seconds and no network.
+const HELP = `A tour of Waitstate in the terminal. It takes a few seconds and needs no network.
 
 Usage: npm run tour [-- --folder FOLDER]
 
-  --folder FOLDER  where to keep the data; must be empty or new
-                   (default: a new one in ${DATA_FOLDER})
-  --help           this text
+  --folder FOLDER  where to store the data; must be empty or new
+                   (default: a new folder in ${DATA_FOLDER})
+  --help           show this help
 
-Colours are off when NO_COLOR is set or the output is not a terminal.`;
+There are no colors if NO_COLOR is set or the output is not a terminal.`;
 
-/** Everything the tour needs to show. */
+/** The folder of the tour and its store. */
 interface Tour {
   readonly folder: string;
   readonly bill: string;
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   const tour = { folder, bill: join(folder, 'bill.txt'), open };
 
   print('');
-  print(bold('Waitstate: an agent that loses nothing'));
+  print(bold('Waitstate: durable AI agents'));
   await crash(tour);
   await resume(tour);
   await race(tour);
@@ -57,22 +57,23 @@ async function main(): Promise<void> {
 async function crash(tour: Tour): Promise<void> {
   heading(
     1,
-    'An agent saves after each step',
-    'It runs in a process of its own. Its flight search costs $0.40 a call.',
+    'An agent saves a checkpoint after each step',
+    'It runs in a separate process. Each call of its flight search costs $0.40.',
   );
   const signal = await runAgent(tour, RUN, 'search flights');
-  if (signal !== 'SIGKILL') throw new Error(`The agent was to be killed, and ended with ${signal ?? 'no signal'}.`);
+  if (signal !== 'SIGKILL')
+    throw new Error(`The agent should have been killed, but ended with ${signal ?? 'no signal'}.`);
 }
 
 async function resume(tour: Tour): Promise<void> {
-  heading(2, 'A new process goes on from the last checkpoint', 'Only the storage knows what the first one did.');
+  heading(2, 'A new process resumes from the last checkpoint', 'It knows only what the first one stored.');
   await runAgent(tour, RUN);
 }
 
 async function race(tour: Tour): Promise<void> {
   heading(
     3,
-    'Two writers at once: one wins, the other is told',
+    'Two writers at the same time: one wins, the other gets an error',
     'Two devices approve version 3, with different seats.',
   );
   const devices = [
@@ -114,7 +115,7 @@ async function approve(tour: Tour, writer: string, seat: string): Promise<Checkp
 
 async function showHistory(tour: Tour): Promise<void> {
   const store = tour.open();
-  heading(4, 'What happened: the history, and what changed from version 2 to 6');
+  heading(4, 'The history of the run, and the changes from version 2 to 6');
   const rows = [['v', 'step', 'status', 'writer', 'bytes', 'name']];
   for await (const { version, step = '', status, writer, bytes, name = '' } of store.history(RUN)) {
     rows.push([String(version), step, status, writer, String(bytes), name]);
@@ -127,7 +128,7 @@ async function showHistory(tour: Tour): Promise<void> {
 }
 
 async function fork(tour: Tour): Promise<void> {
-  heading(5, 'What if? A fork from version 2 with a smaller budget', 'A run of its own. It has the search result too.');
+  heading(5, 'A fork from version 2, with a smaller budget', 'The fork is a new run. It reuses the search result.');
   const store = tour.open();
   const edit = (draft: { budget: number }) => {
     draft.budget = 300;
@@ -147,20 +148,24 @@ const describeFlight = ({ state: { budget, flight } }: Checkpoint<Trip>): string
 
 async function verifyRuns(tour: Tour): Promise<void> {
   const store = tour.open();
-  heading(6, 'Is all of it whole? And what did it cost?');
+  heading(6, 'Verification, and the cost of the searches');
   for (const run of [RUN, CHEAP]) {
     const { ok, checkpoints, payloads = 0, problems } = await store.verify(run);
-    const verdict = ok ? styled('green', 'whole') : styled('red', problems.map(({ problem }) => problem).join('; '));
-    const read = `${pluralize(checkpoints, 'checkpoint')} in a chain of hashes, ${pluralize(payloads, 'payload')}`;
+    const verdict = ok ? styled('green', 'intact') : styled('red', problems.map(({ problem }) => problem).join('; '));
+    const read = `${pluralize(checkpoints, 'checkpoint')} in a hash chain, ${pluralize(payloads, 'payload')}`;
     printIndented([`verify ${run.padEnd(12)}`, verdict, `: ${read}`]);
   }
   const searches = readFileSync(tour.bill, 'utf8').trimEnd().split('\n').length;
-  printIndented(['searches paid: ', styled('green', `${searches}`), ', for 4 processes, one crash and two runs']);
+  printIndented(['searches paid: ', styled('green', `${searches}`), ', in 4 processes with one crash and two runs']);
   await store.close();
 }
 
 async function askHuman(tour: Tour): Promise<void> {
-  heading(7, 'A durable agent asks a human; nothing runs until she answers', 'And what she approved is what is done.');
+  heading(
+    7,
+    'A durable agent asks for approval; nothing runs until Ann decides',
+    'If the fare changes meanwhile, it asks again.',
+  );
   const booking = createBookingAgent(tour.folder);
   const setFare = (fare: number) => writeFileSync(join(tour.folder, 'fare.txt'), String(fare));
   setFare(1200);
@@ -168,10 +173,10 @@ async function askHuman(tour: Tour): Promise<void> {
   for (const fare of [1500, 1500]) {
     await runProcess('booking', [tour.folder, BOOKING]);
     const [approval] = await run.approvals();
-    if (!approval) throw new Error('The agent was to ask, and did not.');
+    if (!approval) throw new Error('The agent should have asked for approval, but did not.');
     setFare(fare);
     await run.decide({ approval: approval.id, by: 'user:ann', answer: 'approve' });
-    printIndented([bold('ann'), `  says yes to: ${approval.title}`]);
+    printIndented([bold('ann'), `  approves: ${approval.title}`]);
   }
   await runProcess('booking', [tour.folder, BOOKING]);
   printIndented(['result: ', styled('green', String(await run.result()))]);
@@ -181,7 +186,7 @@ async function askHuman(tour: Tour): Promise<void> {
 function farewell({ folder }: Tour): void {
   const command = (rest: string): Line => `npx node cli/main.ts ${rest} --folder ${folder}`;
   print('');
-  printIndented(`The data is in ${folder}. Look at it:`, command(`show ${BOOKING}`), command(`diff ${RUN} 2 6`));
+  printIndented(`The data is in ${folder}. Inspect it with:`, command(`show ${BOOKING}`), command(`diff ${RUN} 2 6`));
   printIndented([dim('Next: '), 'npm start', dim(', then README.md and docs/guides/durable-agents.md')]);
 }
 
@@ -190,7 +195,7 @@ const pluralize = (number: number, what: string): string => `${number} ${what}${
 const runAgent = ({ folder, bill }: Tour, run: string, crashAfter?: string): Promise<NodeJS.Signals | null> =>
   runProcess('agent', [folder, run, bill, ...(crashAfter ? [crashAfter] : [])]);
 
-/** Runs an agent in a new process until it ends, shows what it tells, and gives the signal that ended it. */
+/** Runs an agent in a new process until it ends, prints its output, and returns the signal that ended it. */
 async function runProcess(name: string, args: readonly string[]): Promise<NodeJS.Signals | null> {
   const program = fileURLToPath(new URL(`./tour/${name}.ts`, import.meta.url));
   const agent = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -198,19 +203,20 @@ async function runProcess(name: string, args: readonly string[]): Promise<NodeJS
   const prefix = dim(`pid ${agent.pid}  `);
   for await (const line of createInterface({ input: agent.stdout })) printIndented([prefix, line]);
   const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
-  if (signal) printIndented([prefix, styled('red', `killed (${signal}) right after the store confirmed it`)]);
+  if (signal)
+    printIndented([prefix, styled('red', `killed (${signal}) right after the store confirmed the checkpoint`)]);
   else if (code !== 0) throw new Error(`The agent ended with exit code ${code}.`);
   return signal;
 }
 
-/** A folder of this tour alone, or the one that is given, which must be empty. */
+/** Creates a new folder for the tour, or checks that the given one is empty. */
 function prepareFolder(given: string | undefined): string {
   if (given === undefined) {
     mkdirSync(DATA_FOLDER, { recursive: true });
     return mkdtempSync(join(DATA_FOLDER, 'tour-'));
   }
   if (existsSync(given) && readdirSync(given).length > 0) {
-    throw new WaitstateError('INVALID_INPUT', `The folder ${given} is not empty. Name a new one.`);
+    throw new WaitstateError('INVALID_INPUT', `The folder ${given} is not empty. Choose a new one.`);
   }
   return given;
 }

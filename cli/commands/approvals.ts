@@ -14,7 +14,7 @@ export interface ApprovalsOptions extends CommonOptions {
   readonly group?: readonly string[];
 }
 
-/** Lists what is asked: of everybody, of a person, or by one run. */
+/** Lists approvals: all pending ones, those that a person can decide, or those of one run. */
 export async function approvals(session: Session, run: string | undefined, options: ApprovalsOptions): Promise<void> {
   const { operator } = await session.openTarget();
   const found = await findApprovals(operator, run, options);
@@ -24,8 +24,8 @@ export async function approvals(session: Session, run: string | undefined, optio
   );
   if (isJson) return;
   if (found.length === 0)
-    terminal.printErr(dim(run === undefined ? 'Nobody is asked anything.' : 'It has asked nothing.'));
-  else if (run === undefined) terminal.printErr(dim('waitstate show RUN shows what is asked, and how to answer.'));
+    terminal.printErr(dim(run === undefined ? 'No pending approvals.' : 'This run has no approvals.'));
+  else if (run === undefined) terminal.printErr(dim('Run "waitstate show RUN" to see a request and how to decide it.'));
 }
 
 function findApprovals(
@@ -34,12 +34,9 @@ function findApprovals(
   { person, group }: ApprovalsOptions,
 ): Promise<readonly ApprovalDocument[]> {
   if (run !== undefined && person !== undefined)
-    throw new WaitstateError('INVALID_INPUT', 'Both a run and --person are given. Leave one of them out.');
+    throw new WaitstateError('INVALID_INPUT', 'Use either a run or --person, not both.');
   if (group && person === undefined)
-    throw new WaitstateError(
-      'INVALID_INPUT',
-      '--group says in which groups a person is. Name the person too: --person.',
-    );
+    throw new WaitstateError('INVALID_INPUT', '--group needs --person: it names the groups of that person.');
   if (run !== undefined) return operator.approvals(run);
   return person === undefined ? operator.pendingApprovals() : operator.inbox(person, omitUndefined({ groups: group }));
 }
@@ -47,25 +44,25 @@ function findApprovals(
 const columns = (now: number, isOfRun: boolean): readonly Column<ApprovalDocument>[] => [
   ...(isOfRun ? [] : [{ title: 'RUN', cell: ({ run }: ApprovalDocument) => run, minWidth: 16 }]),
   { title: 'APPROVAL', cell: ({ id }) => id, minWidth: 8, ...(!isOfRun && { dropPriority: 3 }) },
-  { title: 'ASKS', cell: ({ title }) => title, minWidth: 12 },
+  { title: 'TITLE', cell: ({ title }) => title, minWidth: 12 },
   ...(isOfRun ? [{ title: 'STATUS', cell: ({ status }: ApprovalDocument) => statusText(status) }] : []),
-  { title: 'OF', cell: ({ approvers }) => approvers.join(' '), minWidth: 16, dropPriority: 5 },
+  { title: 'APPROVERS', cell: ({ approvers }) => approvers.join(' '), minWidth: 16, dropPriority: 5 },
   ...(isOfRun
     ? [
         {
-          title: 'BY',
+          title: 'DECIDED BY',
           cell: ({ votes }: ApprovalDocument) => votes.map(({ by }) => by).join(' '),
           minWidth: 8,
           dropPriority: 2,
         },
       ]
     : []),
-  { title: 'ASKED', cell: ({ askedAt }) => formatRelativeTime(askedAt, now), align: 'right', dropPriority: 4 },
+  { title: 'REQUESTED', cell: ({ askedAt }) => formatRelativeTime(askedAt, now), align: 'right', dropPriority: 4 },
   ...(isOfRun
     ? []
     : [
         {
-          title: 'UNTIL',
+          title: 'DEADLINE',
           cell: (approval: ApprovalDocument) => deadlineText(approval, now),
           align: 'right',
           dropPriority: 1,
@@ -75,7 +72,7 @@ const columns = (now: number, isOfRun: boolean): readonly Column<ApprovalDocumen
 
 const HOUR_MS = 3_600_000;
 
-/** When it is over; what is urgent stands out. */
+/** The deadline, in red if it is less than an hour away. */
 function deadlineText({ deadline }: ApprovalDocument, now: number): Line {
   if (!deadline) return '';
   const text = formatRelativeTime(deadline, now);

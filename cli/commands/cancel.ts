@@ -15,31 +15,31 @@ export interface CancelOptions extends CommonOptions {
   readonly yes?: boolean;
 }
 
-/** Ends a run; asks first when something of it would be undone. */
+/** Cancels a run; asks for confirmation if there are steps to undo. */
 export async function cancel(session: Session, run: string, { reason, yes }: CancelOptions): Promise<void> {
   const target = await session.openTarget();
   const view = await target.operator.run(run);
   const stepNames = hasEnded(view.status) ? [] : await stepsToUndo(target.operator, view);
   if (stepNames.length > 0) {
     const steps = `${pluralize(stepNames.length, 'step')}: ${stepNames.join(', ')}`;
-    await confirm(session, `Cancelling run "${run}" undoes ${steps}.`, yes);
+    await confirm(session, `Cancelling run "${run}" will undo ${steps}.`, yes);
   }
   const status = await target.operator.cancel(run, ...(reason === undefined ? [] : ([reason] as const)));
   if (hasEnded(status) && status !== 'CANCELLED')
-    throw new WaitstateError('RUN_ENDED', `Run "${run}" had ended already: it is ${status}. Nothing was cancelled.`);
+    throw new WaitstateError('RUN_ENDED', `Run "${run}" has already ended (${status}), so it cannot be cancelled.`);
   await printResult(session, { run, status, ...omitUndefined({ reason }) }, () => [
     [
       view.status === 'CANCELLED' ? styled('yellow', '= ') : styled('green', '✓ '),
       bold(run),
-      view.status === 'CANCELLED' ? ' was cancelled before: ' : ' is ',
+      view.status === 'CANCELLED' ? ' was already cancelled: ' : ' is ',
       statusText(status),
-      ...(status === 'ENDING' ? [' while it undoes what it did'] : []),
+      ...(status === 'ENDING' ? [' while its steps are undone'] : []),
     ],
   ]);
   if (!hasEnded(status)) await warnIfNoServer(session, target);
 }
 
-/** The steps that say how they are taken back, the last first. */
+/** The completed steps that can be undone, the last one first. */
 async function stepsToUndo(operator: Operator, { run, isDurable }: RunView): Promise<readonly string[]> {
   if (!isDurable) return [];
   const { toolResults } = await operator.checkpoint(run);

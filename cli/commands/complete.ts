@@ -4,19 +4,19 @@ import { hasEnded, STATUSES, type Status } from '../../lambda/core/status.ts';
 import type { CommonOptions, Session } from '../session.ts';
 import { escapeControls, hasNoControls } from '../terminal/escape-controls.ts';
 
-/** What a word may become, and what that is. */
+/** A completion, with its description. */
 interface Candidate {
   readonly word: string;
   readonly description: string;
 }
 
-/** Prints what the last of the words may become, a line each: the word, a tab, what it is. */
+/** Prints the completions of the last word, one on each line: the word, a tab, its description. */
 export async function complete(session: Session, program: Command, words: readonly string[]): Promise<void> {
   const last = words.at(-1) ?? '';
   const found = await candidates(session, program, words.slice(0, -1), last);
   const lines = found
     .filter(({ word }) => word.startsWith(last) && hasNoControls(word))
-    .map(({ word, description: about }) => `${word}\t${escapeControls(about)}\n`);
+    .map(({ word, description }) => `${word}\t${escapeControls(description)}\n`);
   await session.terminal.write(lines.join(''));
 }
 
@@ -42,18 +42,18 @@ const commandCandidates = (program: Command): readonly Candidate[] =>
   program
     .createHelp()
     .visibleCommands(program)
-    .map((each) => ({ word: each.name(), about: each.summary() || each.description() }));
+    .map((each) => ({ word: each.name(), description: each.summary() || each.description() }));
 
 const optionCandidates = (command: Command): readonly Candidate[] =>
   command
     .createHelp()
     .visibleOptions(command)
-    .flatMap(({ long, description }) => (long ? [{ word: long, about: description }] : []));
+    .flatMap(({ long, description }) => (long ? [{ word: long, description }] : []));
 
 const valueCandidates = ({ argChoices, long }: Option): readonly Candidate[] =>
-  (argChoices ?? (long === '--status' ? STATUSES : [])).map((word) => ({ word, about: '' }));
+  (argChoices ?? (long === '--status' ? STATUSES : [])).map((word) => ({ word, description: '' }));
 
-/** The runs of the folder, where a run is wanted; those of a stack are too far away to be asked while somebody types. */
+/** The runs of the folder, if the argument is a run. Runs of a stack are not offered: reading them is too slow here. */
 async function argumentCandidates(
   session: Session,
   command: Command,
@@ -61,7 +61,7 @@ async function argumentCandidates(
 ): Promise<readonly Candidate[]> {
   const given = positionalArguments(command, typed);
   const argument = command.registeredArguments[given.length];
-  if (argument?.argChoices) return argument.argChoices.map((word) => ({ word, about: '' }));
+  if (argument?.argChoices) return argument.argChoices.map((word) => ({ word, description: '' }));
   if (argument?.name() !== 'run' || typed.includes('--stack')) return [];
   return runCandidates(
     session,
@@ -74,7 +74,7 @@ async function argumentCandidates(
 const typedOption = (typed: readonly string[], flag: string): string | undefined =>
   typed.includes(flag) ? typed[typed.indexOf(flag) + 1] : undefined;
 
-/** The words that are no options and no values of options. */
+/** The words that are neither options nor values of options. */
 function positionalArguments(command: Command, typed: readonly string[]): readonly string[] {
   const takesValue = (word = '') =>
     command.options.some((option) => matchesFlag(option, word) && (option.required || option.optional));
@@ -83,7 +83,7 @@ function positionalArguments(command: Command, typed: readonly string[]): readon
 
 const MAX_RUNS = 100;
 
-/** The runs for which a command is, by their status. */
+/** The statuses of the runs that a command applies to. */
 const STATUSES_BY_COMMAND: { readonly [command: string]: readonly Status[] } = {
   ...Object.fromEntries(['approve', 'reject', 'remind', 'withdraw'].map((name) => [name, ['WAITING_FOR_APPROVAL']])),
   retry: ['FAILED'],
@@ -108,12 +108,12 @@ async function runCandidates(
     const target = await openTarget(await resolveTarget(options, terminal.environment), { tenant, log: () => {} });
     try {
       const { runs } = await target.operator.runs({ limit: MAX_RUNS, ...omitUndefined({ status }) });
-      return runs.map(({ run, status, agent = '' }) => ({ word: run, about: `${status} ${agent}`.trim() }));
+      return runs.map(({ run, status, agent = '' }) => ({ word: run, description: `${status} ${agent}`.trim() }));
     } finally {
       await target.close();
     }
   } catch {
-    // Whoever types wants no error here.
+    // No error messages while the user types.
     return [];
   }
 }

@@ -2,9 +2,9 @@ import type { Session } from '../session.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-// Each hands the words that are typed to "waitstate complete", so that shells know nothing that can grow old.
+// Each script passes the typed words to "waitstate complete", so it never gets out of date.
 const SCRIPTS: Readonly<Record<Shell, string>> = {
-  // Words are quoted as bash wants them, and never expanded: an id may be $(anything).
+  // Words are quoted for bash and never expanded: an id may be $(anything).
   bash: `_waitstate() {
   local line word
   COMPREPLY=()
@@ -35,7 +35,7 @@ complete -c waitstate -k -a '(__waitstate_complete)'
 `,
 };
 
-/** Prints the script of a shell. */
+/** Prints the completion script of a shell. */
 export async function completion({ terminal }: Session, shell: Shell): Promise<void> {
   await terminal.write(SCRIPTS[shell]);
 }

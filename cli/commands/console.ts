@@ -10,12 +10,12 @@ import { openBrowser } from './console/open-browser.ts';
 import { printResult } from './output/print-result.ts';
 
 export interface ConsoleOptions extends CommonOptions {
-  /** Whether a browser is opened. */
+  /** Whether to open a browser. */
   readonly open: boolean;
   readonly port?: number;
 }
 
-/** Opens the console: that of the server which runs on a folder, or that of a stack through a proxy that signs. */
+/** Opens the console of the local server on a folder, or of a stack through a proxy that signs requests. */
 export async function openConsole(session: Session, options: ConsoleOptions): Promise<void> {
   const { terminal, targetOptions } = session;
   const target = await resolveTarget(targetOptions, terminal.environment);
@@ -25,13 +25,16 @@ export async function openConsole(session: Session, options: ConsoleOptions): Pr
 
 async function openLocal(session: Session, { folder }: FolderTarget, { open, port }: ConsoleOptions): Promise<void> {
   if (port !== undefined)
-    throw new WaitstateError('INVALID_INPUT', '--port is the port of the proxy to a stack. Name one by --stack.');
+    throw new WaitstateError(
+      'INVALID_INPUT',
+      '--port is the port of the proxy to a stack. Choose a stack with --stack.',
+    );
   const { findRunningServer } = await import('../dev/server/server-file.ts');
   const server = await findRunningServer(folder);
   if (!server)
     throw new CommandError(
       'NO_SERVER',
-      `No server is running on the folder ${folder}. Start one: waitstate dev${folder === '.waitstate' ? '' : ` --folder ${shellQuote(folder)}`} AGENT-FILES.`,
+      `No server is running on the folder ${folder}. Start one with "waitstate dev${folder === '.waitstate' ? '' : ` --folder ${shellQuote(folder)}`} AGENT-FILES".`,
     );
   const url = new URL(`/?key=${server.key}`, server.url).href;
   await printResult(session, { url, pid: server.pid }, () => [[styled('green', '✓ '), bold(url)]]);
@@ -44,14 +47,14 @@ async function openDeployed(session: Session, target: AwsTarget, { open, port }:
     throw new WaitstateError(
       'STORAGE_MISSING',
       stack === undefined
-        ? 'The environment names a table and a bucket, and a console needs the URL of an API. Name the stack by --stack.'
-        : `Stack "${stack}" has no API: it was deployed without one. "waitstate runs --stack ${shellQuote(stack)}" works without.`,
+        ? 'The console needs the API of a stack, but the environment names only a table and a bucket. Choose the stack with --stack.'
+        : `Stack "${stack}" was deployed without an API, which the console needs. Commands such as "waitstate runs --stack ${shellQuote(stack)}" work without it.`,
     );
   const { startProxy } = await import('./console/signing-proxy.ts');
   const proxy = await startProxy({ apiUrl, port, tenant: session.targetOptions.tenant ?? 'default' });
   await printResult(session, { url: proxy.url, apiUrl }, () => [
     [styled('green', '✓ '), bold(proxy.url)],
-    dim(`  ${apiUrl}, with your AWS credentials. Ctrl-C ends it.`),
+    dim(`  Proxy to ${apiUrl} with your AWS credentials. Press Ctrl-C to stop it.`),
   ]);
   if (open) openBrowser(proxy.url, session.terminal);
   try {

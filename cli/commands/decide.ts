@@ -17,25 +17,31 @@ export interface DecideOptions extends CommonOptions {
   readonly edits?: string;
 }
 
-/** What is answered. */
+/** The approval, and the decision on it. */
 export interface DecideArguments {
   readonly run: string;
-  /** @default the one that is open */
+  /** @default the only pending approval of the run */
   readonly approval: string | undefined;
   readonly answer: 'approve' | 'reject';
 }
 
-/** Answers an approval for somebody, and says how it stands then. */
+/** Decides an approval on behalf of a person, and prints its new status. */
 export async function decide(session: Session, decision: DecideArguments, options: DecideOptions): Promise<void> {
   const { terminal } = session;
   const by = options.as ?? terminal.environment.WAITSTATE_PERSON;
-  if (!by) throw new WaitstateError('INVALID_INPUT', 'Who answers? Pass --as user:ann, or set WAITSTATE_PERSON.');
+  if (!by)
+    throw new WaitstateError(
+      'INVALID_INPUT',
+      'It must be known who decides. Pass --as, such as --as user:ann, or set WAITSTATE_PERSON.',
+    );
   const edits = options.edits === undefined ? undefined : readEdits(options.edits);
   const target = await session.openTarget();
   const approval = await findApproval(target.operator, decision.run, decision.approval);
   const decided = await target.operator.decide(decision.run, {
-    ...{ approval: approval.id, by, answer: decision.answer },
-    // What was just read is what is decided on.
+    approval: approval.id,
+    by,
+    answer: decision.answer,
+    // The decision applies only to the request that was just read.
     ...(approval.status === 'PENDING' && { shown: approval.shown }),
     ...omitUndefined({ groups: options.group, comment: options.comment, edits }),
   });

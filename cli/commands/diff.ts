@@ -8,14 +8,14 @@ import { bold, dim, type Line } from '../terminal/line.ts';
 import { addedOrRemovedLines, changedLines } from './output/difference-lines.ts';
 import { printVerbatim } from './output/print-result.ts';
 
-/** What is compared; without any, the last two checkpoints. */
+/** The checkpoints to compare; by default, the last two. */
 export interface DiffArguments {
   readonly run: string;
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
 
-/** Shows what changed between two checkpoints: in the state, and what was recorded. */
+/** Shows what changed between two checkpoints: in the state, and in the recorded results. */
 export async function diff(session: Session, { run, before, after }: DiffArguments): Promise<void> {
   const { operator } = await session.openTarget();
   const to = await operator.checkpoint(run, after === undefined ? undefined : parseCheckpoint(after));
@@ -37,11 +37,11 @@ function previousVersion({ run, version }: CheckpointView): number {
   if (version > 1) return version - 1;
   throw new WaitstateError(
     'CHECKPOINT_NOT_FOUND',
-    `There is nothing before version 1 of run "${run}" to compare it with.`,
+    `Version 1 is the first checkpoint of run "${run}". There is no earlier one to compare it with.`,
   );
 }
 
-/** Results that came, went, or are others. */
+/** Recorded results that were added, removed or changed. */
 interface ResultChanges {
   readonly added: readonly { readonly id: string; readonly value: Doc }[];
   readonly removed: readonly { readonly id: string; readonly value: Doc }[];
@@ -61,7 +61,7 @@ function diffResults(from: CheckpointView, to: CheckpointView): ResultChanges {
 
 type Results = ReadonlyMap<string, Doc>;
 
-/** What operations gave; of a durable run without what the runtime keeps for itself. */
+/** The results of operations; for a durable run, without the runtime's own entries. */
 function resultsOf({ toolResults, isDurable }: CheckpointView): Results {
   if (!isDurable) return new Map(Object.entries(toolResults));
   const inOrder = Object.entries(toolResults).toSorted(([, a], [, b]) => seqOf(a) - seqOf(b));
@@ -74,8 +74,8 @@ function resultsOf({ toolResults, isDurable }: CheckpointView): Results {
   return new Map(values);
 }
 
-/** When an operation ended, counted in operations. */
-const seqOf = (entry: Doc): number => (isFields(entry) ? Number(entry.place ?? Infinity) : Infinity);
+/** The completion number of an operation. */
+const seqOf = (entry: Doc): number => (isFields(entry) ? Number(entry.seq ?? Infinity) : Infinity);
 
 function diffLines(difference: DiffView, results: ResultChanges, columns: number): readonly Line[] {
   const recorded = [
@@ -84,10 +84,10 @@ function diffLines(difference: DiffView, results: ResultChanges, columns: number
     ...results.changed.flatMap(({ id, before, after }) => changedLines(id, before, after, columns)),
   ];
   const state = stateLines(difference, columns);
-  if (state.length + recorded.length === 0) return [dim('Nothing changed: neither the state nor what is recorded.')];
+  if (state.length + recorded.length === 0) return [dim('No changes in the state or in the recorded results.')];
   return [
-    ...(state.length > 0 ? state : [dim('The states are the same.')]),
-    ...(recorded.length > 0 ? [dim('Recorded:'), ...recorded] : []),
+    ...(state.length > 0 ? state : [dim('No changes in the state.')]),
+    ...(recorded.length > 0 ? [dim('Recorded results:'), ...recorded] : []),
   ];
 }
 
@@ -97,7 +97,7 @@ function stateLines({ added, removed, changed, text }: DiffView, columns: number
     ...removed.map(({ path, value }) => [`- ${path}`, addedOrRemovedLines('-', path, value, columns)] as const),
     ...changed.map(({ path, before, after }) => [`~ ${path}`, changedLines(path, before, after, columns)] as const),
   ];
-  // The text has the changes in the order of the state.
+  // The text lists the changes in the order of the state.
   const order = new Map(text.split('\n').map((line, index) => [line.slice(0, line.indexOf('  ')), index]));
   return byPath.toSorted(([a], [b]) => (order.get(a) ?? 0) - (order.get(b) ?? 0)).flatMap(([, lines]) => lines);
 }

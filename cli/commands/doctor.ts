@@ -9,7 +9,7 @@ import { checkNode } from './doctor/check-node.ts';
 import { type Finding, fail, ok } from './doctor/finding.ts';
 import { pluralize } from './output/print-result.ts';
 
-/** Looks at the set-up, part by part, and says how to mend what is wrong; exit code 1 when something is. */
+/** Checks the setup, part by part, and says how to fix problems; exit code 1 if there are any. */
 export async function doctor(session: Session, nodeVersion = process.versions.node): Promise<ExitCode> {
   const { terminal, isJson } = session;
   const counts = { ok: 0, warn: 0, fail: 0 };
@@ -27,18 +27,18 @@ async function* runChecks(session: Session, nodeVersion: string): AsyncGenerator
   const target = await findTarget(session);
   if ('status' in target) return yield target;
   if (target.kind === 'folder') {
-    yield ok('place', `the folder ${target.folder}`);
+    yield ok('target', `folder ${target.folder}`);
     const { checkFolder } = await import('./doctor/check-folder.ts');
     yield* checkFolder(target.folder, () => session.openTarget());
   } else {
     const from = target.stack === undefined ? '' : ` of stack "${target.stack}"`;
-    yield ok('place', `the table "${target.table}" and the bucket "${target.bucket}"${from}`);
+    yield ok('target', `table "${target.table}" and bucket "${target.bucket}"${from}`);
     const { checkAws } = await import('./doctor/check-aws.ts');
     yield* checkAws(target, session.terminal.now);
   }
 }
 
-/** Where the runs are; a stack that cannot be found is a finding, too. */
+/** Finds the target; a stack that cannot be found is a finding too. */
 async function findTarget({ targetOptions, terminal }: Session): Promise<FolderTarget | AwsTarget | Finding> {
   try {
     return await resolveTarget(targetOptions, terminal.environment);
@@ -46,7 +46,7 @@ async function findTarget({ targetOptions, terminal }: Session): Promise<FolderT
     if (!isWaitstateError(error)) throw error;
     const at = error.message.indexOf('. ');
     const found = at < 0 ? error.message : error.message.slice(0, at);
-    return fail('place', found, at < 0 ? 'Check --stack, --region and --profile.' : error.message.slice(at + 2));
+    return fail('target', found, at < 0 ? 'Check --stack, --region and --profile.' : error.message.slice(at + 2));
   }
 }
 
@@ -71,7 +71,7 @@ function findingLines({ check, status, found, mend }: Finding, columns: number):
 }
 
 function summary(counts: Readonly<Record<Finding['status'], number>>): Line {
-  if (counts.fail + counts.warn === 0) return styled('green', 'All is well.');
+  if (counts.fail + counts.warn === 0) return styled('green', 'No problems found.');
   const parts = [
     ...(counts.fail > 0 ? [pluralize(counts.fail, 'problem')] : []),
     ...(counts.warn > 0 ? [pluralize(counts.warn, 'warning')] : []),

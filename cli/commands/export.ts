@@ -19,7 +19,7 @@ export interface ExportOptions extends CommonOptions {
   readonly check?: string;
 }
 
-/** Writes runs as JSON Lines, or checks what was written. */
+/** Exports runs as JSON Lines, or checks an exported file. */
 export async function exportRuns(session: Session, run: string | undefined, options: ExportOptions): Promise<ExitCode> {
   const { all = false, out, format, check } = options;
   if (check !== undefined) return checkExportFile(session, check);
@@ -27,11 +27,11 @@ export async function exportRuns(session: Session, run: string | undefined, opti
   if (session.isJson && out === undefined)
     throw new WaitstateError(
       'INVALID_INPUT',
-      'Without --out the export itself is the answer, and is JSON anyway. Leave --json out.',
+      'Without --out, the output is the export itself, which is already JSON. Remove --json.',
     );
   const { terminal } = session;
   const { operator } = await session.openTarget();
-  // One that is named must be there.
+  // A run that is named must exist.
   const runs =
     run === undefined
       ? (await collectRuns(operator, {}, Infinity)).found.map((each) => each.run)
@@ -60,8 +60,8 @@ const MAX_NAMED = 5;
 
 function skippedText(skipped: readonly string[]): string {
   const named = skipped.slice(0, MAX_NAMED).join(', ');
-  const why = 'gone since they were listed, or their keys were destroyed';
-  return `Left out: ${pluralize(skipped.length, 'run')}, ${why} (${named}${skipped.length > MAX_NAMED ? ', …' : ''}).`;
+  const why = 'deleted since they were listed, or their keys were destroyed';
+  return `Skipped ${pluralize(skipped.length, 'run')}, ${why} (${named}${skipped.length > MAX_NAMED ? ', …' : ''}).`;
 }
 
 async function printWritten(
@@ -87,7 +87,7 @@ async function checkExportFile(session: Session, file: string): Promise<ExitCode
   await printResult(session, { file, ...found }, () => [
     [
       ok ? styled('green', '✓ ') : styled('red', '✗ '),
-      ...[bold(file), ok ? ' is whole: ' : ' is not as it was exported: '],
+      ...[bold(file), ok ? ' is intact: ' : ' was changed or cut off: '],
       `${pluralize(runs, 'run')}, ${pluralize(checkpoints, 'checkpoint')}`,
     ],
     ...problems.map(({ line, problem }) => `  line ${line}: ${problem}`),

@@ -20,7 +20,7 @@ export interface ForkOptions extends CommonOptions {
   readonly tag?: readonly string[];
 }
 
-/** Begins a new run at a checkpoint, perhaps with another state or other results. */
+/** Starts a new run from a checkpoint, optionally with another state or other results. */
 export async function fork(session: Session, run: string, options: ForkOptions): Promise<void> {
   const { id, owner, tag: tags, state: file, edit } = options;
   const given = await jsonArgument(session.terminal, 'state', undefined, file);
@@ -41,11 +41,15 @@ export async function fork(session: Session, run: string, options: ForkOptions):
   await warnIfNoServer(session, target);
 }
 
-/** Results by id, as `id=json`. */
+/** Parses results of the form `id=json`. */
 function readResults(given: readonly string[] | undefined): Readonly<Record<string, Doc>> | undefined {
   const results = given?.map((text) => {
     const at = text.indexOf('=');
-    if (at < 1) throw new WaitstateError('INVALID_INPUT', `--result must be like search={"price":270}; found ${text}.`);
+    if (at < 1)
+      throw new WaitstateError(
+        'INVALID_INPUT',
+        `--result must have the form ID=JSON, such as search={"price":270}; found ${text}.`,
+      );
     return [text.slice(0, at), parseJson(text.slice(at + 1), `The result of ${text.slice(0, at)}`)] as const;
   });
   const read = results && Object.fromEntries(results);

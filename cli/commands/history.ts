@@ -26,9 +26,9 @@ export async function history(session: Session, run: string, options: HistoryOpt
   const { operator } = await session.openTarget();
   const { from, to } = options;
   const limit = options.all ? Infinity : (options.limit ?? DEFAULT_LIMIT);
-  // From where somebody says, the first so many; otherwise the last.
+  // With --from, the first checkpoints after that version; otherwise the newest ones.
   const newestFirst = from === undefined;
-  // One more before the first: what a checkpoint is depends on the one before it.
+  // Read one more checkpoint before the first: the label of a checkpoint depends on its predecessor.
   const query = { newestFirst, ...omitUndefined({ from: from === undefined ? from : Math.max(1, from - 1), to }) };
   const before = newestFirst || from > 1 ? 1 : 0;
   const read = await collectHistory(operator, run, query, limit + before);
@@ -40,13 +40,14 @@ export async function history(session: Session, run: string, options: HistoryOpt
   const { terminal, isJson } = session;
   const earlier = isMore && newestFirst ? (found[0]?.version ?? 1) - 1 : 0;
   if (earlier > 0 && !isJson)
-    terminal.printErr(dim(`${pluralize(earlier, 'earlier checkpoint')}: --all, or --from VERSION.`));
+    terminal.printErr(dim(`${pluralize(earlier, 'earlier checkpoint')} not shown. Use --all, or --from VERSION.`));
   await printList(session, found, () => formatTable(columns(terminal.now(), labels), found, terminal.columns));
   const [last] = found.slice(-1);
-  if (isMore && !newestFirst && !isJson && last) terminal.printErr(dim(`There are more: --from ${last.version + 1}.`));
+  if (isMore && !newestFirst && !isJson && last)
+    terminal.printErr(dim(`There are more. Use --from ${last.version + 1}.`));
 }
 
-/** As many checkpoints as are asked for, page by page, in the order of the query. */
+/** Reads up to `limit` checkpoints, page by page, in the order of the query. */
 export async function collectHistory(
   operator: Operator,
   run: string,
@@ -70,10 +71,10 @@ export async function collectHistory(
   return { checkpoints, isMore: next !== undefined };
 }
 
-/** What checkpoints are, in the words of the timeline. */
+/** The labels of checkpoints by version, as in the timeline. */
 type CheckpointLabels = ReadonlyMap<number | undefined, string>;
 
-/** The newest version of a run, for which no key is needed. */
+/** The newest version of a run; works without its key. */
 export async function newestVersion(operator: Operator, run: string): Promise<number> {
   const { checkpoints } = await operator.history(run, { newestFirst: true, limit: 1 });
   return checkpoints[0]?.version ?? 0;
@@ -98,9 +99,9 @@ const columns = (now: number, labels: CheckpointLabels): readonly Column<Checkpo
   { title: 'SAVED', cell: ({ savedAt }) => formatRelativeTime(savedAt, now), align: 'right', dropPriority: 1 },
 ];
 
-/** The step, or what else a checkpoint is. */
+/** The step that a checkpoint records, or another label. */
 function stepCell({ step, pruned, restored, labels }: CheckpointSummary, label: string) {
-  if (pruned) return dim(`${label} (emptied)`);
+  if (pruned) return dim(`${label} (pruned)`);
   if (labels[FAILED_LABEL] !== undefined) return styled('yellow', label);
   return step === undefined || label !== step ? dim(restored === undefined ? label : `${label} to ${restored}`) : step;
 }

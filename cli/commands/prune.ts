@@ -11,26 +11,28 @@ export interface PruneOptions extends CommonOptions {
   readonly yes?: boolean;
 }
 
-/** Empties old checkpoints for good; asks first. */
+/** Removes the content of old checkpoints permanently; asks for confirmation. */
 export async function prune(session: Session, run: string, { keepLast, keepNamed, yes }: PruneOptions): Promise<void> {
   const target = await session.openTarget();
   const version = await newestVersion(target.operator, run);
-  const but = `the last ${keepLast}${keepNamed ? ' and those with a name' : ''}`;
-  const what = `Run "${run}" has ${pluralize(version, 'checkpoint')}. All but ${but} lose their states for good.`;
-  await confirm(session, what, yes);
+  const kept = `the last ${keepLast}${keepNamed ? ' and those with a name' : ''}`;
+  const warning = `Run "${run}" has ${pluralize(version, 'checkpoint')}. All except ${kept} will lose their content permanently.`;
+  await confirm(session, warning, yes);
   const progress = createProgress(session.terminal);
   target.watch({
     onRead: (records) => progress.update(records, version, 'checkpoints read'),
-    onWritten: (records) => progress.update(records, version, 'checkpoints emptied'),
+    onWritten: (records) => progress.update(records, version, 'checkpoints pruned'),
   });
   const pruned = await target.store.prune(run, { keepLast, keepNamed }).finally(() => progress.end());
-  const { emptied, kept, payloadsRemoved } = pruned;
+  const { emptied, payloadsRemoved } = pruned;
   await printResult(session, { run, ...pruned }, () => [
     emptied === 0
-      ? [styled('green', '✓ '), 'There was nothing to empty in ', bold(run)]
+      ? [styled('green', '✓ '), 'Nothing to prune in ', bold(run)]
       : [
-          ...[styled('green', '✓ '), `Emptied ${pluralize(emptied, 'checkpoint')} of `, bold(run)],
-          `; ${pluralize(kept, 'checkpoint')} can still be loaded, ${pluralize(payloadsRemoved, 'payload')} removed`,
+          styled('green', '✓ '),
+          `Pruned ${pluralize(emptied, 'checkpoint')} of `,
+          bold(run),
+          `; kept ${pluralize(pruned.kept, 'checkpoint')}, removed ${pluralize(payloadsRemoved, 'payload')}`,
         ],
   ]);
 }

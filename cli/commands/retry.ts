@@ -4,13 +4,13 @@ import { statusText } from '../terminal/status-style.ts';
 import { printResult } from './output/print-result.ts';
 import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
-/** Lets a run that failed go on. */
+/** Resumes a failed run. */
 export async function retry(session: Session, run: string): Promise<void> {
   const target = await session.openTarget();
   await target.operator.retry(run);
   const { status } = await target.operator.run(run);
   await printResult(session, { run, status }, () => [
-    [styled('green', '✓ '), bold(run), ' goes on: ', statusText(status)],
+    [styled('green', '✓ '), bold(run), ' resumes: ', statusText(status)],
   ]);
   await warnIfNoServer(session, target);
 }

@@ -16,7 +16,7 @@ export interface RewindOptions extends CommonOptions {
   readonly yes?: boolean;
 }
 
-/** Lets a run go on from an earlier checkpoint; asks first, since what came after it no longer counts. */
+/** Resumes a run from an earlier checkpoint; asks for confirmation, because later checkpoints no longer apply. */
 export async function rewind(
   session: Session,
   { run, version }: { readonly run: string; readonly version: string },
@@ -29,19 +29,19 @@ export async function rewind(
   const { version: newest, openApprovals } = await operator.run(run);
   const after = newest - to.version;
   const consequences = [
-    ...(after > 0 ? [`${pluralize(after, 'later checkpoint')} no longer ${after === 1 ? 'counts' : 'count'}`] : []),
-    ...(openApprovals.length > 0 ? [`${pluralize(openApprovals.length, 'open approval')} will be withdrawn`] : []),
+    ...(after > 0 ? [`${pluralize(after, 'later checkpoint')} will no longer apply`] : []),
+    ...(openApprovals.length > 0 ? [`${pluralize(openApprovals.length, 'pending approval')} will be withdrawn`] : []),
   ];
   const step = to.step === undefined ? '' : ` ("${to.step}")`;
   const why = consequences.length > 0 ? `: ${consequences.join(', ')}.` : '.';
-  await confirm(session, `Run "${run}" goes back to version ${to.version}${step}${why}`, yes);
+  await confirm(session, `Run "${run}" will resume from version ${to.version}${step}${why}`, yes);
   const rewindTo = (state: Doc | undefined) =>
     operator.rewind(run, to.version, { newKeys, ...omitUndefined({ state }) });
   if (edit) await editState(session.terminal, stateArgument ?? to.state, rewindTo);
   else await rewindTo(stateArgument);
   const { version: now, status } = await operator.run(run);
   await printResult(session, { run, to: to.version, version: now, status }, () => [
-    [styled('green', '✓ '), bold(run), ` goes on from version ${to.version}, as version ${now}`],
+    [styled('green', '✓ '), bold(run), ` resumes from version ${to.version}, as version ${now}`],
   ]);
   await warnIfNoServer(session, target);
 }

@@ -37,12 +37,12 @@ export async function runs(session: Session, options: RunsOptions): Promise<void
     return;
   }
   const { found, isMore } = await collectRuns(operator, query, limit);
-  if (found.length === 0) terminal.printErr(dim('No runs fit.'));
+  if (found.length === 0) terminal.printErr(dim('No runs found.'));
   else terminal.print(...formatTable(columns(terminal.now()), found, terminal.columns));
-  if (isMore) terminal.printErr(dim(`There are more: --limit ${limit * 5}, or --all.`));
+  if (isMore) terminal.printErr(dim(`There are more. Use --limit ${limit * 5}, or --all.`));
 }
 
-/** As many runs as are asked for, page by page. */
+/** Reads up to `limit` runs, page by page. */
 async function* runPages(operator: Operator, query: RunsQuery, limit: number): AsyncGenerator<RunsPage> {
   let cursor: string | undefined;
   let left = limit;
@@ -54,7 +54,7 @@ async function* runPages(operator: Operator, query: RunsQuery, limit: number): A
   } while (cursor !== undefined && left > 0);
 }
 
-/** All of them at once, and whether there are more. */
+/** Reads up to `limit` runs, and says whether there are more. */
 export async function collectRuns(
   operator: Operator,
   query: RunsQuery,

@@ -23,22 +23,22 @@ export interface ShowOptions extends CommonOptions {
 const MAX_CHECKPOINTS = 10_000;
 const MAX_ROWS = 30;
 
-/** Draws a run: its facts, its time, and what it asks. */
+/** Shows a run: its details, its timeline and its pending approvals. */
 export async function show(session: Session, run: string, { all = false }: ShowOptions): Promise<void> {
   const { operator } = await session.openTarget();
   const { terminal } = session;
   const view = await operator.run(run);
   const timeline = await readTimeline(operator, view, terminal.now(), all);
   const approvals = await Promise.all(view.openApprovals.map((id) => operator.approval(run, id)));
-  const value = { ...view, timeline, approvals };
+  const { spans, ...totals } = timeline;
   const errorLocation = view.error && view.status !== 'CANCELLED' ? await findErrorLocation(operator, run) : undefined;
-  const details = { ...value, waits: currentWaits(view), place: errorLocation };
-  await printVerbatim(session, value, () =>
+  const details = { ...view, timeline, approvals, waits: currentWaits(view), errorLocation };
+  await printVerbatim(session, { ...view, timeline: { stretches: spans, ...totals }, approvals }, () =>
     runLines(details, terminal.columns, terminal.now(), all ? Infinity : MAX_ROWS),
   );
 }
 
-/** What a run still waits for: one that was answered, or has ended, is only not told yet. */
+/** What a run still waits for; a decided approval is listed in `waits` until the run resumes. */
 function currentWaits({ status, waits, openApprovals }: RunView): readonly Wait[] {
   if (hasEnded(status)) return [];
   return waits.filter(({ kind, name }) => (kind === 'approval' ? openApprovals.includes(name) : status !== 'READY'));
@@ -52,7 +52,7 @@ async function readTimeline(
 ): Promise<Timeline> {
   const limit = all ? Infinity : MAX_CHECKPOINTS;
   const { checkpoints } = await collectHistory(operator, run, { newestFirst: true }, limit);
-  // Nobody knows whether a program of its own still works on a run.
+  // For a run that is not durable, it is unknown whether its program still runs.
   const isActive = !hasEnded(status) && (isDurable || status !== 'RUNNING');
   return buildTimeline(checkpoints.toReversed(), isActive ? new Date(now) : undefined);
 }
@@ -60,7 +60,7 @@ async function readTimeline(
 interface RunDetails extends RunView {
   readonly timeline: Timeline;
   readonly approvals: readonly ApprovalDocument[];
-  /** Where its error came up. */
+  /** Where in the agent's code the error was thrown. */
   readonly errorLocation: CodeLocation | undefined;
 }
 
@@ -95,12 +95,12 @@ function factLines(view: RunDetails, columns: number, now: number): readonly Lin
       'started',
       `${formatRelativeTime(createdAt, now)}${touchedAt > createdAt ? `, touched ${formatRelativeTime(touchedAt, now)}` : ''}`,
     ],
-    ['comes from', parent && `${parent.run} version ${parent.version}`],
-    ['runs in', lease && `${lease.by}, until ${formatRelativeTime(lease.until, now)}`],
+    ['fork of', parent && `${parent.run} version ${parent.version}`],
+    ['running on', lease && `${lease.by}, lease ends ${formatRelativeTime(lease.until, now)}`],
     ['times out', deadline && formatRelativeTime(deadline, now)],
     [
-      'kept',
-      retentionSeconds === undefined ? undefined : `${formatDuration(retentionSeconds * 1000)} after its last write`,
+      'retention',
+      retentionSeconds === undefined ? undefined : `${formatDuration(retentionSeconds * 1000)} after the last write`,
     ],
     ['encrypted', shredded ? styled('red', 'its key was destroyed') : encrypted ? 'yes' : undefined],
     ['input', input === undefined || input === null ? undefined : showDoc(input)],
@@ -112,18 +112,18 @@ function factLines(view: RunDetails, columns: number, now: number): readonly Lin
       text === undefined ? [] : [truncate([dim(`  ${name.padEnd(11)}`), ...toSpans(text)], columns)],
     ),
     ...longFactLines('parked', parked, columns),
-    ...longFactLines(status === 'CANCELLED' ? 'because' : 'error', error && errorText(error), columns),
-    ...longFactLines('in', errorLocation && `${shortPath(errorLocation.file)}:${errorLocation.line}`, columns),
+    ...longFactLines(status === 'CANCELLED' ? 'reason' : 'error', error && errorText(error), columns),
+    ...longFactLines('location', errorLocation && `${shortPath(errorLocation.file)}:${errorLocation.line}`, columns),
     ...longFactLines('failed at', error?.failedAt.join(', '), columns),
     ...longFactLines('not undone', error?.notUndone.join('; '), columns),
   ];
 }
 
-/** The name of our own errors says nothing that their message does not. */
+/** The text of an error, without the name if it is one of our own errors. */
 const errorText = ({ name, message }: NonNullable<RunView['error']>): string =>
   name === 'WaitstateError' ? message : `${name}: ${message}`;
 
-/** What people must read as a whole. */
+/** A detail that is wrapped and never cut. */
 function longFactLines(name: string, text: string | undefined, columns: number): readonly Line[] {
   if (text === undefined || text === '') return [];
   return wrapText(text, Math.min(columns, 100) - 13).map((line, i) => [
@@ -133,22 +133,22 @@ function longFactLines(name: string, text: string | undefined, columns: number):
 }
 
 function waitText({ kind, name, until }: Wait, now: number): Line {
-  const end = until ? `, until ${formatRelativeTime(until, now)}` : '';
+  const end = until ? `, expires ${formatRelativeTime(until, now)}` : '';
   switch (kind) {
     case 'approval':
       return styled('yellow', `approval ${name}${end}`);
     case 'signal':
       return styled('yellow', `signal ${name}${end}`);
     case 'sleep':
-      return `${name}${until ? `, which ends ${formatRelativeTime(until, now)}` : ''}`;
+      return `timer ${name}${until ? `, ends ${formatRelativeTime(until, now)}` : ''}`;
     case 'call':
       return `run ${name}`;
     case 'retry':
-      return `${name} again${until ? ` ${formatRelativeTime(until, now)}` : ''}`;
+      return `retry of ${name}${until ? ` ${formatRelativeTime(until, now)}` : ''}`;
   }
 }
 
-/** What can be done about it. */
+/** The command that helps with this run. */
 function adviceLines({ run, status, waits }: RunDetails): readonly Line[] {
   const signal = waits.find(({ kind }) => kind === 'signal');
   if (signal) return ['', dim(`  waitstate signal ${shellQuote(run)} ${shellQuote(signal.name)} '…'`)];

@@ -10,7 +10,7 @@ export interface SignalOptions extends CommonOptions {
   readonly id?: string;
 }
 
-/** Sends a signal to a run; one that is not started yet finds it when it is. */
+/** Sends a signal to a run; a run that is not started yet receives it when it starts. */
 export async function signal(
   session: Session,
   { run, name, given }: { readonly run: string; readonly name: string; readonly given: string | undefined },
@@ -22,7 +22,7 @@ export async function signal(
   await printResult(session, { run, name, isNew }, () => [
     isNew
       ? [styled('green', '✓ '), 'Sent ', bold(name), ' to ', bold(run)]
-      : [styled('yellow', '= '), 'A signal with this id was sent before: ', bold(name), ' to ', bold(run)],
+      : [styled('yellow', '= '), 'A signal with this id was already sent: ', bold(name), ' to ', bold(run)],
   ]);
   if (isNew) await warnIfNoServer(session, target);
 }

@@ -18,7 +18,7 @@ export interface StartOptions extends CommonOptions {
   readonly retention?: number;
 }
 
-/** Starts a run, and says under which id. */
+/** Starts a run and prints its id. */
 export async function start(
   session: Session,
   { agent, given }: { readonly agent: string; readonly given: string | undefined },
@@ -26,9 +26,10 @@ export async function start(
 ): Promise<void> {
   const input = await jsonArgument(session.terminal, 'input', given, options.input);
   const { id, key, owner, tag: tags, timeout, retention } = options;
-  const target = await session.openTarget({ isNew: true });
+  const target = await session.openTarget({ createIfMissing: true });
   const started = await target.operator.start({
-    ...{ agent, ...omitUndefined({ input, id, key, owner, tags }) },
+    agent,
+    ...omitUndefined({ input, id, key, owner, tags }),
     ...(timeout !== undefined && { timeout: { milliseconds: timeout } }),
     ...(retention !== undefined && { retentionSeconds: Math.ceil(retention / 1000) }),
   });
@@ -36,16 +37,16 @@ export async function start(
   await printResult(session, started, () => [
     isNew
       ? [styled('green', '✓ '), 'Started ', bold(run)]
-      : [styled('yellow', '= '), 'There is such a run already: ', bold(run), '  ', statusText(status)],
+      : [styled('yellow', '= '), 'This run already exists: ', bold(run), '  ', statusText(status)],
   ]);
   if (isNew) await warnIfNoServer(session, target, agent);
   if (!session.isJson)
     session.terminal.printErr(
-      dim(`waitstate show ${shellQuote(run)}${targetFlags(session.targetOptions)} shows how it goes.`),
+      dim(`Run "waitstate show ${shellQuote(run)}${targetFlags(session.targetOptions)}" to see its progress.`),
     );
 }
 
-/** Where the runs are, as the command line said it. */
+/** The target options, as on the command line. */
 const targetFlags = ({ folder, stack, region, profile, tenant }: TargetOptions): string =>
   Object.entries(omitUndefined({ stack, folder, region, profile, tenant }))
     .map(([name, value]) => ` --${name} ${shellQuote(value)}`)

@@ -26,19 +26,19 @@ export async function state(
   if (path === undefined) {
     await printVerbatim(session, checkpoint, () => jsonLines(whole).map(coloredJson));
     if (!results && !session.isJson && specialOf(whole) === 'undefined')
-      session.terminal.printErr(dim('The agent keeps no state of its own. --results prints what is recorded.'));
+      session.terminal.printErr(dim('This agent keeps no state. Use --results to print its recorded results.'));
     return;
   }
   const part = resolvePointer(whole, toJsonPointer(path));
   if (part === undefined)
     throw new CommandError(
       'PART_NOT_FOUND',
-      `Checkpoint ${checkpoint.version} of run "${run}" has nothing at ${path}. Leave --path out to see all of it.`,
+      `Checkpoint ${checkpoint.version} of run "${run}" has nothing at ${path}. Run the command without --path to see everything.`,
     );
   await printVerbatim(session, part, () => jsonLines(part).map(coloredJson));
 }
 
-/** A path as `diff` prints it, or a JSON pointer, as a pointer. */
+/** Converts a path as `diff` prints it to a JSON pointer; keeps a pointer unchanged. */
 export function toJsonPointer(path: string): string {
   if (path === '' || path.startsWith('/')) return path;
   const steps = [...path.matchAll(/\.?([^.[\]]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/gy)];
@@ -46,7 +46,7 @@ export function toJsonPointer(path: string): string {
   if (read < path.length)
     throw new WaitstateError(
       'INVALID_INPUT',
-      `--path must be like messages[0].text or /messages/0/text; found ${path}.`,
+      `--path must have the form messages[0].text or /messages/0/text; found ${path}.`,
     );
   return steps.reduce(
     (pointer, [, key, index, quoted]) => appendPointer(pointer, key ?? index ?? unquoted(quoted)),

@@ -15,7 +15,7 @@ export interface VerifyOptions extends CommonOptions {
   readonly all?: boolean;
 }
 
-/** Reads whole runs and says whether they are as they were written. */
+/** Reads whole runs and reports whether they are as they were written. */
 export async function verify(session: Session, run: string | undefined, options: VerifyOptions): Promise<ExitCode> {
   const { all = false } = options;
   if ((run === undefined) === !all) throw runOrAllRequired('verify');
@@ -33,12 +33,12 @@ export async function verify(session: Session, run: string | undefined, options:
 export const runOrAllRequired = (command: string): WaitstateError =>
   new WaitstateError(
     'INVALID_INPUT',
-    `Which runs? "waitstate ${command} RUN" takes one, "waitstate ${command} --all" every one.`,
+    `Name one run ("waitstate ${command} RUN"), or use --all for every run ("waitstate ${command} --all").`,
   );
 
 async function verifyOne(session: Session, target: Target, progress: Progress, run: string): Promise<ExitCode> {
   const version = await newestVersion(target.operator, run).catch((error) => {
-    // A damaged run is what this is for.
+    // Damage is reported by the verification below.
     if (isWaitstateError(error, 'DAMAGED')) return undefined;
     throw error;
   });
@@ -69,13 +69,13 @@ async function verifyAll(session: Session, target: Target, progress: Progress): 
   }
   progress.end();
   const { damaged, checkpoints, gone } = totals;
-  const whole = runs.length - damaged - gone;
+  const intact = runs.length - damaged - gone;
   if (!session.isJson)
     session.terminal.print([
       ...(damaged > 0
         ? [styled('red', '✗ '), styled('red', `${pluralize(damaged, 'run')} damaged, `)]
         : [styled('green', '✓ ')]),
-      `${pluralize(whole, 'run')} whole, ${pluralize(checkpoints, 'checkpoint')} read`,
+      `${pluralize(intact, 'run')} intact, ${pluralize(checkpoints, 'checkpoint')} read`,
     ]);
   return damaged > 0 ? EXIT.damaged : EXIT.ok;
 }
@@ -97,17 +97,19 @@ function verificationLines(
 ): readonly Line[] {
   const read = [
     pluralize(checkpoints, 'checkpoint'),
-    payloads === undefined ? 'only the chain of hashes, since the key is not at hand' : pluralize(payloads, 'payload'),
+    payloads === undefined ? 'only the hash chain, because the key is not available' : pluralize(payloads, 'payload'),
   ];
-  const proven = provenFrom === undefined ? 'nothing of it is proven' : `proven from version ${provenFrom}`;
+  const proven = provenFrom === undefined ? 'no version verified' : `verified from version ${provenFrom}`;
   return [
     [
       ok ? styled('green', '✓ ') : styled('red', '✗ '),
       bold(run),
-      ok ? ' is whole' : styled('red', ' is damaged'),
+      ok ? ' is intact' : styled('red', ' is damaged'),
       dim(`: ${read.join(', ')}, ${proven}`),
     ],
     ...problems.map(({ version, problem }): Line => ['  version ', String(version), ': ', problem]),
-    ...(ok && !keyed ? [dim('  Without a key this shows damage, not an attacker who can write to the storage.')] : []),
+    ...(ok && !keyed
+      ? [dim('  Without a key, this detects damage, but not changes by an attacker with write access to the storage.')]
+      : []),
   ];
 }

@@ -11,7 +11,7 @@ export interface WithdrawOptions extends CommonOptions {
   readonly yes?: boolean;
 }
 
-/** Takes a question back; asks first, since nobody can answer it any more. */
+/** Withdraws an approval; asks for confirmation, because nobody can decide it afterwards. */
 export async function withdraw(
   session: Session,
   run: string,
@@ -20,10 +20,10 @@ export async function withdraw(
 ): Promise<void> {
   const target = await session.openTarget();
   const pending = await findApproval(target.operator, run, approval);
-  checkPending(pending, 'there is nothing to withdraw');
+  checkPending(pending, 'it can no longer be withdrawn');
   await confirm(
     session,
-    `Nobody can answer "${pending.title}" any more, and run "${run}" goes on without an answer.`,
+    `Nobody will be able to decide "${pending.title}". Run "${run}" will continue as if it was rejected.`,
     yes,
   );
   const withdrawn = await target.operator.withdraw(run, pending.id, reason);

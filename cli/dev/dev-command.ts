@@ -12,20 +12,20 @@ export interface DevOptions {
   readonly folder?: string;
   readonly port?: number;
   readonly tenant?: string;
-  /** Whether files are looked at again when they change. @default true */
+  /** Whether files are reloaded when they change. @default true */
   readonly watch?: boolean;
-  /** How many processes of agents there are at the same time. */
+  /** How many agent processes run at the same time. */
   readonly concurrency?: number;
-  /** Whether the console is opened in a browser. @default false */
+  /** Whether to open the console in a browser. @default false */
   readonly open?: boolean;
 }
 
-/** `waitstate dev`: serves until it is interrupted, then stops in order; interrupted again, at once. */
+/** `waitstate dev`: serves until Ctrl-C, then lets running processes finish; a second Ctrl-C exits immediately. */
 export async function dev(terminal: Terminal, files: readonly string[], options: DevOptions): Promise<ExitCode> {
   const { folder = terminal.environment.WAITSTATE_FOLDER || '.waitstate', open = false, ...rest } = options;
   const interrupted = onInterrupt();
   try {
-    // Most of a start is reading code.
+    // The compile cache makes starts faster.
     await makeServerFolder(folder);
     enableCompileCache(join(folder, 'code'));
     const { serve } = await import('./server/serve.ts');
@@ -41,20 +41,20 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
     try {
       served.resolve(server);
       const ready = server.ready.then(() => flushCompileCache());
-      // When it cannot get ready, that is the end.
+      // A failed start ends the command.
       await Promise.race([interrupted.once, ready.then(() => interrupted.once)]);
       terminal.print('', ...stoppingLines(server.runningCount));
     } finally {
       await server.stop();
     }
-    terminal.print(dim('Stopped. Runs go on at the next start.'));
+    terminal.print(dim('Stopped. Runs resume at the next start.'));
     return EXIT.ok;
   } finally {
     interrupted.end();
   }
 }
 
-/** Says who is there and what waits, before runs have something to say. */
+/** Prints the agents and the pending approvals, before runs are logged. */
 async function printWelcome(
   { print }: Terminal,
   server: LocalServer,
@@ -69,15 +69,19 @@ async function printWelcome(
   );
 }
 
-/** What is said while processes may still go on for a moment. */
+/** The lines while running processes may still finish. */
 const stoppingLines = (count: number): readonly Line[] =>
   count === 0
     ? []
-    : [dim(`Stopping; ${count === 1 ? 'a run is' : `${count} runs are`} under way. Ctrl-C again ends at once.`)];
+    : [
+        dim(
+          `Stopping; waiting for ${count === 1 ? '1 run' : `${count} runs`}. Press Ctrl-C again to stop immediately.`,
+        ),
+      ];
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Hears Ctrl-C, and what else ends a program. */
+/** Handles Ctrl-C and the other signals that end a program. */
 function onInterrupt(): { readonly once: Promise<void>; twice: () => void; end(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   let times = 0;

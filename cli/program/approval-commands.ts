@@ -5,18 +5,18 @@ import type { CommonOptions, RunInSession } from '../session.ts';
 import { appendValue } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
-/** Adds the commands that answer for people. */
+/** Adds the commands that decide, remind and withdraw approvals. */
 export function addApprovalCommands(program: Command, runInSession: RunInSession): void {
   const add = (answer: 'approve' | 'reject', summary: string, ...examples: readonly string[]) => {
     const command = program
       .command(`${answer} <run> [approval]`)
-      .description(`${summary}; without an id, the one that is open`)
+      .description(`${summary}. Without an approval id, the run must have one pending request.`)
       .summary(summary)
-      .helpGroup('Answer:')
-      .option('--as <person>', 'who answers, such as user:ann (default: WAITSTATE_PERSON)')
-      .option('--group <group>', 'a group that they are in; may be repeated', appendValue)
-      .option('-c, --comment <text>', 'why')
-      .option('--edits <json>', 'what is to be done otherwise, where that is asked; @FILE reads a file');
+      .helpGroup('Decide approvals:')
+      .option('--as <person>', 'who decides, such as user:ann (default: WAITSTATE_PERSON)')
+      .option('--group <group>', 'a group of that person; may be repeated', appendValue)
+      .option('-c, --comment <text>', 'a comment')
+      .option('--edits <json>', 'changes to the request, if it is editable; @FILE reads a file');
     withExamples(withTargetOptions(command), ...examples).action(
       (run: string, approval: string | undefined, options: DecideOptions) =>
         runInSession(options, async (session) => {
@@ -27,19 +27,21 @@ export function addApprovalCommands(program: Command, runInSession: RunInSession
   };
   add(
     'approve',
-    'approves what a run asks',
+    'approve a request of a run',
     'waitstate approve trip-42 --as user:ann',
     `waitstate approve trip-42 book --as user:ann --edits '{"seat":"aisle"}'`,
   );
-  add('reject', 'rejects what a run asks', `waitstate reject trip-42 --as user:ann --comment 'Too expensive.'`);
+  add('reject', 'reject a request of a run', `waitstate reject trip-42 --as user:ann --comment 'Too expensive.'`);
 
   withExamples(
     withTargetOptions(
       program
         .command('remind <run> [approval]')
-        .description('tells people once more what a run asks them; without an id, the one that is open')
-        .summary('reminds people of what they are asked')
-        .helpGroup('Answer:'),
+        .description(
+          'notify the approvers of a request again. Without an approval id, the run must have one pending request.',
+        )
+        .summary('notify the approvers again')
+        .helpGroup('Decide approvals:'),
     ),
     'waitstate remind trip-42',
   ).action((run: string, approval: string | undefined, options: CommonOptions) =>
@@ -51,12 +53,12 @@ export function addApprovalCommands(program: Command, runInSession: RunInSession
       program
         .command('withdraw <run> [approval]')
         .description(
-          'takes back what a run asks, so that it goes on without an answer; without an id, the one that is open',
+          'withdraw a request; the run continues as if it was rejected. Without an approval id, the run must have one pending request.',
         )
-        .summary('takes back what a run asks')
-        .helpGroup('Answer:')
-        .requiredOption('-r, --reason <text>', 'why')
-        .option('-y, --yes', 'does not ask'),
+        .summary('withdraw a request')
+        .helpGroup('Decide approvals:')
+        .requiredOption('-r, --reason <text>', 'the reason')
+        .option('-y, --yes', 'do not ask for confirmation'),
     ),
     `waitstate withdraw trip-42 book --reason 'The flight is gone.'`,
   ).action((run: string, approval: string | undefined, options: WithdrawOptions) =>

@@ -8,24 +8,24 @@ import type { CommonOptions, RunInSession } from '../session.ts';
 import { appendValue, parsePositiveInteger, parseStatuses, parseTime } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
-/** Adds the commands that look and change nothing. */
+/** Adds the commands that only read. */
 export function addInspectCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
-    program.command(usage).description(summary).helpGroup('Look:');
+    program.command(usage).description(summary).helpGroup('Inspect:');
 
   withExamples(
     withTargetOptions(
-      add('runs', 'lists runs, last touched first')
-        .option('-s, --status <status>', 'only of a status; several by commas', parseStatuses)
-        .option('-a, --agent <name>', 'only of an agent')
-        .option('-o, --owner <owner>', 'only of an owner')
-        .option('-t, --tag <tag>', 'only with a tag')
-        .option('--id <text>', 'only those whose id has this in it')
-        .option('--since <time>', 'only touched since: a date, or how long ago (2h)', parseTime)
-        .option('--until <time>', 'only touched before', parseTime)
-        .option('-n, --limit <number>', 'at most so many (default: 20)', parsePositiveInteger)
-        .option('--all', 'all of them')
-        .option('--count', 'how many there are of each status'),
+      add('runs', 'list runs, last touched first')
+        .option('-s, --status <status>', 'only runs with this status; separate several with commas', parseStatuses)
+        .option('-a, --agent <name>', 'only runs of this agent')
+        .option('-o, --owner <owner>', 'only runs of this owner')
+        .option('-t, --tag <tag>', 'only runs with this tag')
+        .option('--id <text>', 'only runs whose id contains this text')
+        .option('--since <time>', 'only runs touched since: a date, or how long ago, such as 2h', parseTime)
+        .option('--until <time>', 'only runs touched before, in the same form', parseTime)
+        .option('-n, --limit <number>', 'list at most this many (default: 20)', parsePositiveInteger)
+        .option('--all', 'list all runs')
+        .option('--count', 'count the runs of each status instead'),
     ),
     'waitstate runs --status failed --since 1d',
     'waitstate runs --agent travel --all --json | jq -r .run',
@@ -36,10 +36,7 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
 
   withExamples(
     withTargetOptions(
-      add('show <run>', 'draws a run: facts, timeline, what it waits for').option(
-        '--all',
-        'the whole timeline, however long',
-      ),
+      add('show <run>', 'show a run: details, timeline, pending approvals').option('--all', 'show the whole timeline'),
     ),
     'waitstate show trip-42',
     'waitstate show trip-42 --json | jq .timeline.totals',
@@ -49,11 +46,11 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
 
   withExamples(
     withTargetOptions(
-      add('history <run>', 'lists the checkpoints of a run')
-        .option('--from <version>', 'from this version', parsePositiveInteger)
-        .option('--to <version>', 'up to this version', parsePositiveInteger)
-        .option('-n, --limit <number>', 'at most so many (default: the last 50)', parsePositiveInteger)
-        .option('--all', 'all of them'),
+      add('history <run>', 'list the checkpoints of a run')
+        .option('--from <version>', 'start at this version', parsePositiveInteger)
+        .option('--to <version>', 'end at this version', parsePositiveInteger)
+        .option('-n, --limit <number>', 'list at most this many (default: the last 50)', parsePositiveInteger)
+        .option('--all', 'list all checkpoints'),
     ),
     'waitstate history trip-42',
     'waitstate history trip-42 --all --json | jq -c "[.version, .step, .bytes]"',
@@ -63,11 +60,11 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
 
   withExamples(
     withTargetOptions(
-      add('diff <run> [before] [after]', 'shows what changed in the state between two checkpoints')
-        .summary('shows what changed in the state')
+      add('diff <run> [before] [after]', 'compare two checkpoints: changes in the state, and recorded results')
+        .summary('compare two checkpoints')
         .addHelpText(
           'after',
-          '\nCheckpoints are versions or names. Without any, the last two; with one, from it to the newest.',
+          '\nA checkpoint is a version or a name. Without any, the last two are compared;\nwith one, that one and the newest.',
         ),
     ),
     'waitstate diff trip-42 3 7',
@@ -80,9 +77,9 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
 
   withExamples(
     withTargetOptions(
-      add('state <run> [version]', 'prints the state of a checkpoint as JSON')
-        .option('-p, --path <path>', 'only this part: messages[0].text, or a JSON pointer')
-        .option('--results', 'the recorded results instead of the state'),
+      add('state <run> [version]', 'print the state of a checkpoint as JSON')
+        .option('-p, --path <path>', 'print only this part: messages[0].text, or a JSON pointer')
+        .option('--results', 'print the recorded results instead of the state'),
     ),
     'waitstate state trip-42',
     'waitstate state trip-42 3 --path flight.price',
@@ -95,10 +92,10 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
 
   withExamples(
     withTargetOptions(
-      add('approvals [run]', 'lists what people are asked; of one run, also what was decided')
-        .summary('lists what people are asked')
-        .option('--person <person>', 'only what this person can answer, such as user:ann')
-        .option('--group <group>', 'a group that the person is in; may be repeated', appendValue),
+      add('approvals [run]', 'list pending approvals; for one run, also the decided ones')
+        .summary('list pending approvals')
+        .option('--person <person>', 'only approvals that this person can decide, such as user:ann')
+        .option('--group <group>', 'a group of the person; may be repeated', appendValue),
     ),
     'waitstate approvals',
     'waitstate approvals --person user:ann --group group:finance',

@@ -10,22 +10,22 @@ import { addSetupCommands } from './setup-commands.ts';
 import { addStorageCommands } from './storage-commands.ts';
 import { addTimeTravelCommands } from './time-travel-commands.ts';
 
-/** The command with all its subcommands. What they do is loaded when one of them runs. */
+/** The command with all its subcommands. The code of a subcommand is loaded only when it runs. */
 export function createProgram(runInSession: RunInSession, terminal: Terminal): Command {
   const program = new Command('waitstate')
-    .description('Agents that save every step, wait for people, and go on where they were.')
+    .description('Run durable AI agents, inspect their runs and decide their approvals.')
     .usage('<command> [options]')
-    .version(packageVersion(), '-V, --version', 'the version of this command')
-    .helpOption('-h, --help', 'this help')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void terminal.write(text),
-      // Whoever catches the error says it.
+      // reportError prints errors.
       outputError: () => {},
       getOutHelpWidth: () => helpWidth(terminal),
-      // Styles are shown or not before they come here.
+      // terminal.paint decides whether there are styles.
       getOutHasColors: () => true,
     })
     .configureHelp({
@@ -50,7 +50,7 @@ export function createProgram(runInSession: RunInSession, terminal: Terminal): C
 }
 
 const HELP_FOOTER =
-  'Runs are in the folder .waitstate, unless --folder, --stack or the environment names another place. "waitstate COMMAND --help" says more, with examples.';
+  'Commands work on the runs in the folder .waitstate, unless you choose another target with --folder, --stack or the environment. "waitstate COMMAND --help" shows the options of a command, with examples.';
 
 const toSentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
@@ -58,13 +58,13 @@ const toSentence = (text: string): string =>
 const helpWidth = ({ columns }: Terminal): number => Math.min(columns, 100);
 
 function packageVersion(): string {
-  // Two folders up in the sources, three in what is built.
+  // Two folders up in the sources, three in the built package.
   for (const path of ['../../package.json', '../../../package.json']) {
     try {
       const { name, version } = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
       if (name === 'waitstate') return version;
     } catch {
-      // Not there: the other one is.
+      // Try the other path.
     }
   }
   return 'unknown';

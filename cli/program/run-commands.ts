@@ -6,22 +6,22 @@ import type { CommonOptions, RunInSession } from '../session.ts';
 import { appendValue, parseDuration } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
-/** Adds the commands that start, wake and end runs. */
+/** Adds the commands that start runs and control them. */
 export function addRunCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
-    program.command(usage).description(summary).helpGroup('Run:');
+    program.command(usage).description(summary).helpGroup('Start and control runs:');
 
   withExamples(
     withTargetOptions(
-      add('start <agent> [input]', 'starts a run; the input is JSON, or - for standard input')
-        .summary('starts a run of an agent')
-        .option('-i, --input <file>', 'reads the input from a file')
-        .option('--id <run>', 'the id of the run; the same twice starts one')
-        .option('--key <key>', 'your own key of this start; the same twice starts one')
-        .option('-o, --owner <owner>', 'whose run it is')
+      add('start <agent> [input]', 'start a run; the input is JSON, or - for standard input')
+        .summary('start a run of an agent')
+        .option('-i, --input <file>', 'read the input from a file')
+        .option('--id <run>', 'the id of the run; an existing run with this id is not started again')
+        .option('--key <key>', 'an idempotency key; the same key starts only one run')
+        .option('-o, --owner <owner>', 'the owner of the run')
         .option('-t, --tag <tag>', 'a tag; may be repeated', appendValue)
-        .option('--timeout <time>', 'how long it may take altogether, such as 1h', parseDuration)
-        .option('--retention <time>', 'how long it is kept after its last write, such as 90d', parseDuration),
+        .option('--timeout <time>', 'how long the run may take in total, such as 1h', parseDuration)
+        .option('--retention <time>', 'how long the run is kept after its last write, such as 90d', parseDuration),
     ),
     `waitstate start travel '{"to":"Lisbon"}' --id trip-42`,
     'waitstate start travel --input request.json',
@@ -34,10 +34,10 @@ export function addRunCommands(program: Command, runInSession: RunInSession): vo
 
   withExamples(
     withTargetOptions(
-      add('signal <run> <name> [value]', 'sends a signal to a run; the value is JSON, or - for standard input')
-        .summary('sends a signal to a run')
-        .option('-i, --input <file>', 'reads the value from a file')
-        .option('--id <id>', 'your own id of this signal; the same twice is one'),
+      add('signal <run> <name> [value]', 'send a signal to a run; the value is JSON, or - for standard input')
+        .summary('send a signal to a run')
+        .option('-i, --input <file>', 'read the value from a file')
+        .option('--id <id>', 'an id of the signal; sent twice, it is received once'),
     ),
     `waitstate signal chat-7 message '"hello"'`,
   ).action((run: string, name: string, value: string | undefined, options: SignalOptions) =>
@@ -48,10 +48,10 @@ export function addRunCommands(program: Command, runInSession: RunInSession): vo
 
   withExamples(
     withTargetOptions(
-      add('cancel <run>', 'ends a run; what it did is undone where the agent says how')
-        .summary('ends a run')
-        .option('-r, --reason <text>', 'why')
-        .option('-y, --yes', 'does not ask'),
+      add('cancel <run>', 'cancel a run and undo its completed steps, as far as the agent defines how')
+        .summary('cancel a run')
+        .option('-r, --reason <text>', 'the reason')
+        .option('-y, --yes', 'do not ask for confirmation'),
     ),
     `waitstate cancel trip-42 --reason 'The customer called.'`,
   ).action((run: string, options: CancelOptions) =>
@@ -59,9 +59,7 @@ export function addRunCommands(program: Command, runInSession: RunInSession): vo
   );
 
   withExamples(
-    withTargetOptions(
-      add('retry <run>', 'lets a run that failed go on from where it was').summary('lets a failed run go on'),
-    ),
+    withTargetOptions(add('retry <run>', 'resume a failed run where it stopped').summary('resume a failed run')),
     'waitstate retry trip-42',
     'waitstate runs -s failed --json | jq -r .run | xargs -n1 waitstate retry',
   ).action((run: string, options: CommonOptions) =>

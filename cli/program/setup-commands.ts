@@ -6,31 +6,31 @@ import type { CommonOptions, RunInSession } from '../session.ts';
 import { parsePort, parsePositiveInteger } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
-/** Adds the commands that set things up. */
+/** Adds the commands for the local server, the console and the setup. */
 export function addSetupCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
-    program.command(usage).description(summary).helpGroup('Begin:');
+    program.command(usage).description(summary).helpGroup('Set up:');
 
   withExamples(
     add(
       'dev [files...]',
-      'serves a folder on this machine: API, console, and the agents of these files, each in a process of its own',
+      'start the local server: API, console, and the agents in these files, each run in its own process',
     )
-      .summary('runs agents and the console on this machine')
+      .summary('run agents and the console on this machine')
       .option(
         '-p, --port <port>',
-        'the port; refused when it is taken (default: that of the last time, 4180, or the next that is free)',
+        'the port to listen on (default: the port of the last start, 4180, or the next free port)',
         parsePort,
       )
-      .option('--folder <folder>', 'where runs are kept (default: WAITSTATE_FOLDER, or .waitstate)')
-      .option('--tenant <tenant>', 'whose runs the console shows (default: "default")')
+      .option('--folder <folder>', 'where runs are stored (default: WAITSTATE_FOLDER, or .waitstate)')
+      .option('--tenant <tenant>', 'the tenant that the console shows (default: "default")')
       .option(
         '--concurrency <number>',
-        'how many runs go on at the same time (default: 8, or more on a larger machine)',
+        'how many runs execute at the same time (default: 8, or the number of CPUs if that is larger)',
         parsePositiveInteger,
       )
-      .option('--no-watch', 'does not look at files again when they change')
-      .option('--open', 'opens the console in a browser'),
+      .option('--no-watch', 'do not reload files when they change')
+      .option('--open', 'open the console in a browser'),
     'waitstate dev ./agents/*.ts',
     'waitstate dev ./agents/travel.ts --port 8080 --open',
   ).action((files: readonly string[], options: DevOptions) =>
@@ -39,10 +39,10 @@ export function addSetupCommands(program: Command, runInSession: RunInSession): 
 
   withExamples(
     withTargetOptions(
-      add('console', 'opens the console in a browser; of a stack through a proxy that signs with your AWS credentials')
-        .summary('opens the console in a browser')
-        .option('--no-open', 'only prints the URL')
-        .option('--port <port>', 'the port of the proxy (default: any that is free)', parsePort),
+      add('console', 'open the console in a browser; for a stack, through a proxy that signs with your AWS credentials')
+        .summary('open the console in a browser')
+        .option('--no-open', 'only print the URL')
+        .option('--port <port>', 'the port of the proxy (default: any free port)', parsePort),
     ),
     'waitstate console',
     'waitstate console --stack agents-prod --profile ops',
@@ -51,9 +51,7 @@ export function addSetupCommands(program: Command, runInSession: RunInSession): 
   );
 
   withExamples(
-    withTargetOptions(
-      add('doctor', 'says what is wrong with a set-up and how to mend it').summary('checks the set-up'),
-    ),
+    withTargetOptions(add('doctor', 'check your setup and say how to fix what is wrong').summary('check your setup')),
     'waitstate doctor',
     'waitstate doctor --stack agents-prod',
   ).action((options: CommonOptions) =>
@@ -61,17 +59,17 @@ export function addSetupCommands(program: Command, runInSession: RunInSession): 
   );
 
   withExamples(
-    add('completion', 'prints what makes a shell complete the words of this command')
-      .summary('completes words in your shell')
+    add('completion', 'print a completion script for your shell')
+      .summary('print a completion script for your shell')
       .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish'])),
     'waitstate completion bash >> ~/.bashrc',
-    'waitstate completion zsh > ~/.zfunc/_waitstate   # a folder of $fpath',
+    'waitstate completion zsh > ~/.zfunc/_waitstate   # a folder in $fpath',
     'waitstate completion fish > ~/.config/fish/completions/waitstate.fish',
   ).action((shell: Shell) =>
     runInSession({}, async (session) => (await import('../commands/completion.ts')).completion(session, shell)),
   );
 
-  // What the scripts above call: the words typed so far, of which the last is to be completed.
+  // The completion scripts call this with the words typed so far; the last one is to be completed.
   program
     .command('complete [words...]', { hidden: true })
     .helpOption(false)

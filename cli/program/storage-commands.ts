@@ -6,16 +6,16 @@ import type { RunInSession } from '../session.ts';
 import { parsePositiveInteger } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
-/** Adds the commands that look after what is stored. */
+/** Adds the commands that verify, prune and export stored runs. */
 export function addStorageCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
-    program.command(usage).description(summary).helpGroup('Keep:');
+    program.command(usage).description(summary).helpGroup('Manage storage:');
 
   withExamples(
     withTargetOptions(
-      add('verify [run]', 'reads a whole run and says whether it is as it was written; exit code 7 if not')
-        .summary('proves that runs are as they were written')
-        .option('--all', 'every run of the tenant'),
+      add('verify [run]', 'check the hash chain of a run: every checkpoint is as it was written; exit code 7 if not')
+        .summary('check that runs are not damaged')
+        .option('--all', 'check every run of the tenant'),
     ),
     'waitstate verify trip-42',
     `waitstate verify --all --json | jq 'select(.ok | not)'`,
@@ -25,11 +25,11 @@ export function addStorageCommands(program: Command, runInSession: RunInSession)
 
   withExamples(
     withTargetOptions(
-      add('prune <run>', 'empties old checkpoints of a run for good; their place in history stays')
-        .summary('empties old checkpoints')
-        .requiredOption('--keep-last <number>', 'how many of the newest stay', parsePositiveInteger)
-        .option('--no-keep-named', 'empties those with a name too')
-        .option('-y, --yes', 'does not ask'),
+      add('prune <run>', 'remove the content of old checkpoints permanently; they stay in the history')
+        .summary('remove the content of old checkpoints')
+        .requiredOption('--keep-last <number>', 'how many of the newest checkpoints to keep', parsePositiveInteger)
+        .option('--no-keep-named', 'prune checkpoints with a name too')
+        .option('-y, --yes', 'do not ask for confirmation'),
     ),
     'waitstate prune trip-42 --keep-last 10',
   ).action((run: string, options: PruneOptions) =>
@@ -38,16 +38,16 @@ export function addStorageCommands(program: Command, runInSession: RunInSession)
 
   withExamples(
     withTargetOptions(
-      add('export [run]', 'writes runs as JSON Lines, for keeping elsewhere or for training')
-        .summary('writes runs as JSON Lines')
-        .option('--all', 'every run of the tenant')
-        .option('--out <file>', 'to a file, which is there only when it is whole (default: standard output)')
+      add('export [run]', 'export runs as JSON Lines, for archives or as training data')
+        .summary('export runs as JSON Lines')
+        .option('--all', 'export every run of the tenant')
+        .option('--out <file>', 'the file to write; it appears only when it is complete (default: standard output)')
         .addOption(
-          new Option('--format <format>', 'checkpoints with states, or the messages of each run')
+          new Option('--format <format>', 'checkpoints with their states, or the messages of each run')
             .choices(['checkpoints', 'trajectory'])
             .default('checkpoints'),
         )
-        .option('--check <file>', 'checks a file that was exported instead'),
+        .option('--check <file>', 'check an exported file instead'),
     ),
     'waitstate export trip-42 > trip-42.jsonl',
     'waitstate export --all --out runs.jsonl && waitstate export --check runs.jsonl',

@@ -5,21 +5,21 @@ import type { RunInSession } from '../session.ts';
 import { appendValue } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
-/** Adds the commands that go on from an earlier checkpoint. */
+/** Adds the commands that continue from an earlier checkpoint. */
 export function addTimeTravelCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
-    program.command(usage).description(summary).helpGroup('Go back:');
+    program.command(usage).description(summary).helpGroup('Time travel:');
 
   withExamples(
     withTargetOptions(
-      add('fork <run>', 'begins a new run at a checkpoint of another, perhaps with another state')
-        .summary('begins a new run at a checkpoint')
+      add('fork <run>', 'start a new run from a checkpoint of another run, optionally with another state')
+        .summary('start a new run from a checkpoint')
         .option('--version <version>', 'the checkpoint, by version or name (default: the newest)')
         .option('--id <run>', 'the id of the new run')
-        .option('--state <file>', 'begins with the state in this file, as JSON; - is standard input')
-        .option('-e, --edit', 'opens the state in $EDITOR first')
-        .option('--result <id=json>', 'another result of an operation; may be repeated', appendValue)
-        .option('-o, --owner <owner>', 'whose run it is')
+        .option('--state <file>', 'start with the state in this JSON file; - is standard input')
+        .option('-e, --edit', 'edit the state in $EDITOR first')
+        .option('--result <id=json>', 'replace the result of an operation; may be repeated', appendValue)
+        .option('-o, --owner <owner>', 'the owner of the new run')
         .option('-t, --tag <tag>', 'a tag; may be repeated', appendValue),
     ),
     'waitstate fork trip-42 --version 14 --edit',
@@ -31,12 +31,12 @@ export function addTimeTravelCommands(program: Command, runInSession: RunInSessi
 
   withExamples(
     withTargetOptions(
-      add('rewind <run> <version>', 'lets a run go on from an earlier checkpoint, by version or name')
-        .summary('goes on from an earlier checkpoint')
-        .option('--state <file>', 'goes on with the state in this file, as JSON; - is standard input')
-        .option('-e, --edit', 'opens the state in $EDITOR first')
-        .option('--new-keys', 'gives the steps that run again new idempotency keys')
-        .option('-y, --yes', 'does not ask'),
+      add('rewind <run> <version>', 'resume a run from an earlier checkpoint, by version or name')
+        .summary('resume a run from an earlier checkpoint')
+        .option('--state <file>', 'resume with the state in this JSON file; - is standard input')
+        .option('-e, --edit', 'edit the state in $EDITOR first')
+        .option('--new-keys', 'use new idempotency keys for steps that run again')
+        .option('-y, --yes', 'do not ask for confirmation'),
     ),
     'waitstate rewind trip-42 14',
     'waitstate rewind chat-7 before-payment --edit',

@@ -5,7 +5,7 @@ import { createAwsCall } from '../../lambda/storage/aws/aws-calls.ts';
 import { importOptionalPeer } from '../../lambda/storage/aws/import-optional-peer.ts';
 import type { AwsTarget } from './target.ts';
 
-/** The place that a deployed stack says that its runs are in; of several Waitstates in it, `stack#id` is one but the first. */
+/** Finds the storage of a deployed stack by its outputs; `stack#id` is a second Waitstate construct in the same stack. */
 export async function findStack(stack: string): Promise<AwsTarget> {
   const [name = '', constructId = ''] = stack.split('#');
   const prefix = outputPrefix(constructId);
@@ -18,11 +18,14 @@ export async function findStack(stack: string): Promise<AwsTarget> {
     const found = [...outputs.keys()].join(', ') || 'no outputs';
     throw new WaitstateError(
       'STORAGE_MISSING',
-      `Stack "${name}" must have an output "${prefix}${output}"; found ${found}. Is it the stack that the Waitstate construct is in?`,
+      `Stack "${name}" must have an output "${prefix}${output}"; found ${found}. Name the stack that contains the Waitstate construct.`,
     );
   };
   return {
-    ...{ kind: 'aws', stack, table: required(table), bucket: required(bucket) },
+    kind: 'aws',
+    stack,
+    table: required(table),
+    bucket: required(bucket),
     ...omitUndefined({ apiUrl: optional(apiUrl), key: optional(key) }),
   };
 }
@@ -53,6 +56,6 @@ const isStackMissing = (error: unknown): boolean =>
 const stackNotFound = (stack: string, region: string, cause: unknown): WaitstateError =>
   new WaitstateError(
     'STORAGE_MISSING',
-    `There is no CloudFormation stack "${stack}" in region ${region}. Check name, region and account (--region, --profile).`,
+    `CloudFormation stack "${stack}" was not found in region ${region}. Check the name, the region (--region) and the account (--profile).`,
     { cause },
   );

@@ -16,12 +16,12 @@ import type { AwsTarget, FolderTarget, Target } from './target.ts';
 
 export interface OpenTargetOptions {
   readonly tenant?: string | undefined;
-  /** Whether a folder in which there is nothing yet is made. */
+  /** Whether to create a folder that has no runs yet. */
   readonly createIfMissing?: boolean;
   readonly log: Log;
 }
 
-/** Opens a place with the rights of whoever runs the command. */
+/** Opens a target with the permissions of the user who runs the command. */
 export async function openTarget(
   resolved: FolderTarget | AwsTarget,
   { tenant, createIfMissing, log }: OpenTargetOptions,
@@ -57,16 +57,16 @@ async function keyRingFor(resolved: FolderTarget | AwsTarget): Promise<KeyRing |
   return (await import('../../lambda/checkpoints/encryption/kms-keys.ts')).kmsKeys({ keyId: resolved.key });
 }
 
-/** Who looks into a folder by mistake should not make one. */
+/** Reading a folder by mistake must not create one. */
 function requireExistingRuns(folder: string): void {
   if (existsSync(join(folder, 'records.sqlite'))) return;
   throw new WaitstateError(
     'STORAGE_MISSING',
-    `There are no runs in the folder ${folder}. Name the folder by --folder or WAITSTATE_FOLDER, or a stack by --stack; "waitstate dev" makes a new one.`,
+    `The folder ${folder} contains no runs. Choose a folder with --folder or WAITSTATE_FOLDER, or a stack with --stack; "waitstate dev" creates a new folder.`,
   );
 }
 
-/** As history shows it: who, and on which machine. */
+/** The writer in the history: user and machine. */
 function writerName(): string {
   return `${userName()}@${hostname()}`.slice(0, 256);
 }
@@ -75,7 +75,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // In a container the user may have no name.
+    // In a container, the user may have no name.
     return `user ${process.getuid?.() ?? ''}`.trim();
   }
 }

@@ -2,7 +2,7 @@ import { WaitstateError } from '../../lambda/core/errors.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { AwsTarget, FolderTarget } from './target.ts';
 
-/** What the command line says of where runs are. */
+/** The options that choose the storage. */
 export interface TargetOptions {
   readonly folder?: string;
   readonly stack?: string;
@@ -11,7 +11,7 @@ export interface TargetOptions {
   readonly tenant?: string;
 }
 
-/** Where runs are: the folder or stack that is named, else what the environment names, else `.waitstate`. */
+/** Finds the storage: `--stack` or `--folder`, otherwise the environment, otherwise the folder `.waitstate`. */
 export async function resolveTarget(
   options: TargetOptions,
   environment: NodeJS.ProcessEnv,
@@ -27,18 +27,15 @@ export async function resolveTarget(
   const missing = table ? 'WAITSTATE_BUCKET' : 'WAITSTATE_TABLE';
   throw new WaitstateError(
     'INVALID_INPUT',
-    `The environment names a table or a bucket, and not both. Set ${missing} too, or name a place by --stack or --folder.`,
+    `WAITSTATE_TABLE and WAITSTATE_BUCKET must both be set; ${missing} is missing. Set it, or choose a target with --stack or --folder.`,
   );
 }
 
-/** All clients of AWS take region and profile from the environment. */
+/** AWS clients read the region and the profile from the environment. */
 function setAwsEnvironment({ region, profile }: TargetOptions, environment: NodeJS.ProcessEnv): void {
   if (region !== undefined) environment.AWS_REGION = region;
   if (profile !== undefined) environment.AWS_PROFILE = profile;
 }
 
 const conflictingOptions = (first: string, second: string): WaitstateError =>
-  new WaitstateError(
-    'INVALID_INPUT',
-    `Both ${first} and ${second} are given, and runs are in one place. Leave one out.`,
-  );
+  new WaitstateError('INVALID_INPUT', `Use either ${first} or ${second}, not both.`);

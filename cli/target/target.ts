@@ -2,13 +2,13 @@ import type { CheckpointStore } from '../../lambda/checkpoints/checkpoint-store.
 import type { Operator } from '../../lambda/operator/operator.ts';
 import type { StorageWatcher } from '../../lambda/storage/decorators/watched-storage.ts';
 
-/** A folder of this machine. */
+/** A folder on this machine. */
 export interface FolderTarget {
   readonly kind: 'folder';
   readonly folder: string;
 }
 
-/** A table and a bucket. */
+/** A DynamoDB table and an S3 bucket. */
 export interface AwsTarget {
   readonly kind: 'aws';
   readonly table: string;
@@ -19,13 +19,13 @@ export interface AwsTarget {
   readonly apiUrl?: string;
 }
 
-/** Where a command works: a storage, with what is done on it. */
+/** The open storage that a command works on, and the operations on it. */
 export interface Target {
   readonly resolved: FolderTarget | AwsTarget;
   readonly tenant: string;
   readonly operator: Operator;
   readonly store: CheckpointStore;
-  /** Says who hears what the storage does. */
+  /** Sets the watcher that observes reads and writes of the storage. */
   watch(watcher: StorageWatcher): void;
   close(): Promise<void>;
 }

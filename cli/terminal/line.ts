@@ -4,7 +4,7 @@ import { escapeControls } from './escape-controls.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Text in a style. Only a terminal makes escape sequences of it, so that stored text never brings its own. */
+/** Text in a style. Only the terminal turns it into escape sequences, so stored text can never contain its own. */
 export interface StyledText {
   readonly style: Style;
   readonly text: string;
@@ -12,10 +12,10 @@ export interface StyledText {
 
 export type TextSpan = string | StyledText;
 
-/** What is on one line. */
+/** The content of one line. */
 export type Line = TextSpan | readonly TextSpan[];
 
-/** Makes a style visible. */
+/** Applies a style to text. */
 export type Paint = (style: Style, text: string) => string;
 
 export const styled = (style: Style, text: string): StyledText => ({ style, text });
@@ -28,19 +28,19 @@ export const toSpans = (line: Line): readonly TextSpan[] => (isTextSpan(line) ? 
 
 const textOf = (span: TextSpan): string => escapeControls(typeof span === 'string' ? span : span.text);
 
-/** A line as the terminal gets it. */
+/** Renders a line for the terminal. */
 export const render = (line: Line, paint: Paint): string =>
   toSpans(line)
     .map((span) => (typeof span === 'string' ? textOf(span) : paint(span.style, textOf(span))))
     .join('');
 
-/** How many columns text takes, once it is made safe. */
+/** The width of escaped text, in columns. */
 const textWidth = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
 
-/** How many columns a line takes. */
+/** The width of a line, in columns. */
 export const lineWidth = (line: Line): number => toSpans(line).reduce((sum, span) => sum + textWidth(textOf(span)), 0);
 
-/** A line in so many columns: what is longer ends in an ellipsis. */
+/** Cuts a line to a number of columns; a line that is cut ends in an ellipsis. */
 export function truncate(line: Line, columns: number): Line {
   if (lineWidth(line) <= columns) return line;
   let remaining = columns - 1;
@@ -56,14 +56,14 @@ export function truncate(line: Line, columns: number): Line {
   return kept;
 }
 
-/** A line of exactly so many columns. */
+/** Cuts or pads a line to exactly this number of columns. */
 export function pad(line: Line, columns: number, align: 'left' | 'right' = 'left'): Line {
   const text = truncate(line, columns);
   const space = ' '.repeat(Math.max(0, columns - lineWidth(text)));
   return align === 'left' ? [...toSpans(text), space] : [space, ...toSpans(text)];
 }
 
-/** A line without the spaces behind its last word. */
+/** Removes the spaces at the end of a line. */
 export function trimLineEnd(line: Line): Line {
   const pieces = toSpans(line);
   return pieces.slice(0, pieces.findLastIndex((span) => textOf(span).trim() !== '') + 1);
@@ -71,7 +71,7 @@ export function trimLineEnd(line: Line): Line {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** As much of a text as fits, without half of a character. */
+/** Cuts text between graphemes. */
 function truncateText(text: string, columns: number): string {
   let cut = '';
   let remaining = columns;
@@ -83,14 +83,14 @@ function truncateText(text: string, columns: number): string {
   return cut;
 }
 
-/** Text over as many lines as it takes, broken between words where there are any. */
+/** Wraps text between words; words that are longer than a line are split. */
 export function wrapText(text: string, columns: number): readonly string[] {
   return text.split(/\r?\n/).flatMap((paragraph) => wrapParagraph(escapeControls(paragraph), Math.max(8, columns)));
 }
 
 function wrapParagraph(text: string, columns: number): readonly string[] {
   if (textWidth(text) <= columns) return [text];
-  // What is below stays in line with what it belongs to.
+  // Continuation lines keep the indentation of the first line.
   const indent = (/^ */.exec(text)?.[0] ?? '').slice(0, columns - 8);
   const remaining = columns - indent.length;
   const lines: string[] = [];
@@ -109,7 +109,7 @@ function wrapParagraph(text: string, columns: number): readonly string[] {
   return lines.map((each) => indent + each);
 }
 
-/** A word in pieces that fit, found in one go: it may be as long as a state is. */
+/** Splits a word into parts of at most `columns`, in one pass, because the word may be a whole state. */
 function splitToWidth(word: string, columns: number): string[] {
   if (textWidth(word) <= columns) return [word];
   const pieces: string[] = [];

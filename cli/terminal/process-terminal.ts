@@ -9,7 +9,7 @@ import { Interrupted } from './prompt-errors.ts';
 import type { Terminal } from './terminal.ts';
 import { wrapLine } from './wrap-line.ts';
 
-/** What a program is connected to. */
+/** The streams and the environment of a process. */
 export interface Streams {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
@@ -17,7 +17,7 @@ export interface Streams {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The terminal, or whatever else, that this process was started on. */
+/** The terminal, pipe or file that this process was started with. */
 export function processTerminal(streams: Streams = process, now: () => number = Date.now): Terminal {
   const { stdin, stdout, stderr, env } = streams;
   const paintOut = createPaint(stdout);
@@ -64,7 +64,7 @@ export function processTerminal(streams: Streams = process, now: () => number = 
   };
 }
 
-/** Styles are shown where the stream is a terminal that has them and NO_COLOR is unset: styleText knows. */
+/** Styles apply only if the stream is a terminal that supports them and NO_COLOR is unset; styleText decides that. */
 function createPaint(stream: NodeJS.WriteStream): Paint {
   const isPlain = styleText('bold', '.', { stream }) === '.';
   return isPlain ? (_, text) => text : (style, text) => styleText(style, text, { validateStream: false });
@@ -88,15 +88,17 @@ async function promptOn({ stdin: input, stderr: output }: Streams, question: str
   }
 }
 
-/** By the shell, since people write `code --wait` there. */
+/** Runs the editor in a shell, because EDITOR may contain arguments, such as `code --wait`. */
 async function editFile(editor: string, file: string): Promise<void> {
   const child = spawn(`${editor} "$WAITSTATE_FILE"`, {
-    ...{ shell: true, stdio: 'inherit', env: { ...process.env, WAITSTATE_FILE: file } },
+    shell: true,
+    stdio: 'inherit',
+    env: { ...process.env, WAITSTATE_FILE: file },
   });
   const [code, signal] = await once(child, 'close');
   if (code === 0) return;
   throw new WaitstateError(
     'INVALID_INPUT',
-    `The editor "${editor}" ended with ${signal ?? `exit code ${code}`}. Set EDITOR to one that works, or pass --state FILE.`,
+    `The editor "${editor}" ended with ${signal ?? `exit code ${code}`}. Set EDITOR to another editor, or pass --state FILE.`,
   );
 }

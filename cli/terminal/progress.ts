@@ -2,11 +2,11 @@ import { dim, type Line, styled } from './line.ts';
 import type { Terminal } from './terminal.ts';
 import { formatDuration } from './times.ts';
 
-/** How far some long work is. */
+/** The progress of a long operation. */
 export interface Progress {
-  /** `total` where it is known. */
+  /** Shows how many are done, of `total` if it is known. */
   update(done: number, total: number | undefined, what: string): void;
-  /** Takes it away, so that what follows stands alone. */
+  /** Removes the progress line. */
   end(): void;
 }
 
@@ -14,7 +14,7 @@ const BAR_WIDTH = 24;
 const INITIAL_DELAY_MS = 300;
 const UPDATE_INTERVAL_MS = 100;
 
-/** A bar on standard error, where that is a terminal and the work takes longer than a moment; nothing anywhere else. */
+/** Shows a progress bar on standard error if that is a terminal and the work takes longer than a moment. */
 export function createProgress({ replaceLine, now }: Terminal): Progress {
   if (!replaceLine) return { update: () => {}, end: () => {} };
   const startedAt = now();
@@ -29,7 +29,7 @@ export function createProgress({ replaceLine, now }: Terminal): Progress {
   };
 }
 
-/** One line: a bar where the end is known, otherwise what was done so far. */
+/** A bar if the total is known, otherwise only a count. */
 function progressLine(done: number, total: number | undefined, what: string, elapsedMs: number): Line {
   const elapsed = dim(` ${formatDuration(elapsedMs)}`);
   const count = done.toLocaleString('en');

@@ -1,9 +1,9 @@
-/** Whoever was asked said no. */
+/** The user answered a confirmation with no. */
 export class Declined extends Error {
   override readonly name = 'Declined';
 }
 
-/** Somebody pressed Ctrl-C. */
+/** The user pressed Ctrl-C at a prompt. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }

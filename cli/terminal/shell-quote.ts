@@ -1,10 +1,10 @@
 import { hasNoControls } from './escape-controls.ts';
 
-/** A word as a shell takes it, so that a command that is shown can be copied. */
+/** Quotes a word for a shell, so that users can copy the commands that are shown. */
 export function shellQuote(word: string): string {
   if (/^[\w@%+=:,./-][\w@%+=:,./~-]*$/.test(word)) return word;
   if (hasNoControls(word)) return `'${word.replaceAll("'", `'\\''`)}'`;
-  // What cannot be shown as it is: bash, zsh and ksh read it this way.
+  // Control characters: bash, zsh and ksh understand this form.
   const bytes = [...Buffer.from(word)].map((byte) =>
     byte >= 0x20 && byte < 0x7f && byte !== 0x27 && byte !== 0x5c
       ? String.fromCharCode(byte)

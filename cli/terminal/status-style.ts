@@ -19,5 +19,5 @@ const STYLES: Readonly<Record<Status | ApprovalStatus, Style>> = {
   WITHDRAWN: 'dim',
 };
 
-/** A status in its colour. */
+/** A status in its color. */
 export const statusText = (status: Status | ApprovalStatus): StyledText => styled(STYLES[status], status);

@@ -78,7 +78,7 @@ function nextToShrink(columns: readonly MeasuredColumn[], widths: readonly numbe
   return candidates[0]?.index;
 }
 
-const canShrink = (column: MeasuredColumn | undefined, room: number): boolean =>
-  column !== undefined && room > minWidthOf(column);
+const canShrink = (column: MeasuredColumn | undefined, width: number): boolean =>
+  column !== undefined && width > minWidthOf(column);
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);

@@ -1,25 +1,25 @@
 import type { Line, Paint } from './line.ts';
 
-/** What a command shows itself on, and hears people through. */
+/** The input and output of a command. */
 export interface Terminal {
-  /** How wide it is; without end where the output is no terminal. */
+  /** The width in columns; infinite if the output is not a terminal. */
   readonly columns: number;
   readonly environment: NodeJS.ProcessEnv;
   now(): number;
-  /** Lines on standard output. Whatever is in them, it cannot steer the terminal. */
+  /** Prints lines on standard output. Control characters in them are escaped. */
   print(...lines: readonly Line[]): void;
-  /** Lines on standard error: what is not the answer itself. */
+  /** Prints lines on standard error: everything that is not the result itself. */
   printErr(...lines: readonly Line[]): void;
-  /** Makes styles visible on standard output, where it shows any. */
+  /** Applies styles for standard output, if it supports them. */
   readonly paint: Paint;
-  /** Text on standard output as it is, for programs; resolves when there is room for more. */
+  /** Writes text to standard output unchanged, for programs; resolves when the stream accepts more. */
   write(text: string): Promise<void>;
-  /** A line on standard error in the place of the one before; undefined takes it away. Only on a terminal. */
+  /** Replaces the last line on standard error; undefined removes it. Only on a terminal. */
   readonly replaceLine?: (line: Line | undefined) => void;
-  /** What somebody types in answer to a question; undefined when they end the input. Only on a terminal. */
+  /** Asks a question and returns what the user types; undefined when they end the input. Only on a terminal. */
   readonly ask?: (question: Line) => Promise<string | undefined>;
-  /** Everything on standard input. */
+  /** Reads all of standard input. */
   readInput(): Promise<string>;
-  /** Opens a file in the editor of whoever sits there, and waits until it is closed. Only on a terminal. */
+  /** Opens a file in the user's editor and waits until it is closed. Only on a terminal. */
   readonly edit?: (file: string) => Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { type Line, lineWidth, styled, type TextSpan, toSpans } from './line.ts';
 
-/** A sentence over as many lines as it takes, broken between words; what is below is indented. */
+/** Wraps a line between words and keeps its styles; continuation lines are indented. */
 export function wrapLine(line: Line, columns: number, indent = 2): readonly Line[] {
   if (lineWidth(line) <= columns) return [line];
   const lines: TextSpan[][] = [[]];
@@ -18,7 +18,7 @@ export function wrapLine(line: Line, columns: number, indent = 2): readonly Line
   return lines;
 }
 
-/** The words of a line, each in its style, and how many spaces are before it. */
+/** The words of a line, each with its style and the number of spaces before it. */
 function splitWords(line: Line): readonly { readonly word: TextSpan; readonly space: number }[] {
   let space = 0;
   return toSpans(line).flatMap((span) => {

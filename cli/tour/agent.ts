@@ -1,5 +1,5 @@
-// The agent of the tour, in a process of its own. It goes on from the newest checkpoint of its run, whatever process
-// wrote that.
+// The agent of the tour, in a separate process. It resumes from the newest checkpoint of its run, whichever process wrote
+// it.
 import { appendFileSync, writeSync } from 'node:fs';
 import { checkpointStore } from '../../lambda/embedded.ts';
 import { type Checkpoint, payload } from '../../lambda/index.ts';
@@ -14,17 +14,17 @@ if (!trip) {
   trip = await store.save({ run, step: 'read request', state, agent: 'travel' });
   reportCheckpoint(trip, `${state.from} to ${state.to}, at most $${state.budget}`);
 } else {
-  writeLine(`goes on from version ${trip.version}`);
+  writeLine(`resumes from version ${trip.version}`);
 }
 
 if (!trip.state.flight) {
   let flights = trip.toolResults['call-1'] as readonly Flight[] | undefined;
   if (flights) {
-    writeLine('finds the result of call-1, does not search again');
+    writeLine('reuses the result of call-1, does not search again');
   } else {
     flights = searchFlights();
     trip = await store.save({ run, expectedVersion: trip, step: 'search flights', toolResults: { 'call-1': flights } });
-    reportCheckpoint(trip, '$0.40 paid, result kept as call-1');
+    reportCheckpoint(trip, 'paid $0.40, result stored as call-1');
   }
   const { state } = trip;
   const flight = flights.find(({ price }) => price <= state.budget);
@@ -37,7 +37,7 @@ if (!trip.state.flight) {
     status: 'WAITING_FOR_APPROVAL',
     state: { ...state, flight },
   });
-  reportCheckpoint(trip, `${flight.id}, $${flight.price}, ${flight.stops} stops; asks, and ends`);
+  reportCheckpoint(trip, `${flight.id}, $${flight.price}, ${flight.stops} stops; waits for approval`);
 } else if (trip.status === 'READY') {
   const { flight, seat } = trip.state;
   const receipt = { paid: flight.price };
@@ -48,7 +48,7 @@ if (!trip.state.flight) {
     status: 'RUNNING',
     toolResults: { 'call-2': receipt },
   });
-  reportCheckpoint(trip, `$${receipt.paid}, receipt kept as call-2`);
+  reportCheckpoint(trip, `$${receipt.paid}, receipt stored as call-2`);
   const ticket = payload(`Ticket for ${flight.id}, ${seat} seat\n`, { type: 'text/plain' });
   trip = await store.save({
     run,
@@ -61,19 +61,19 @@ if (!trip.state.flight) {
 }
 await store.close();
 
-/** The tool that costs money: each call is a line on the bill. */
+/** The tool that costs money: each call adds a line to the bill. */
 function searchFlights(): readonly Flight[] {
   appendFileSync(bill, 'flight search $0.40\n');
   return FLIGHTS;
 }
 
-/** Reports a checkpoint that the store confirmed, and crashes if this is the step to crash after. */
+/** Prints a checkpoint that the store confirmed, and kills the process if this is the step to crash after. */
 function reportCheckpoint({ version, step }: Checkpoint<Trip>, text: string): void {
   writeLine(`${`v${version}`.padEnd(4)}${(step ?? '').padEnd(16)}${text}`);
   if (step === crashAfter) process.kill(process.pid, 'SIGKILL');
 }
 
-// Synchronous, so that nothing told is lost when the process is killed.
+// Synchronous, so that no output is lost when the process is killed.
 function writeLine(text: string): void {
   writeSync(1, `${text}\n`);
 }

@@ -1,10 +1,10 @@
-// A durable agent in a process of its own: it goes as far as it can, and ends.
+// A durable agent in a separate process: it runs until it ends or suspends, then exits.
 import { readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { agent } from '../../lambda/index.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 
-/** The agent, on the storage of a folder; the fare of the day is in a file beside. */
+/** Creates the agent on the storage of a folder; the current fare is in a file in that folder. */
 export const createBookingAgent = (folder: string) => {
   const fare = () => Number(readFileSync(join(folder, 'fare.txt'), 'utf8'));
   return agent(
@@ -18,7 +18,7 @@ export const createBookingAgent = (folder: string) => {
           timeout: { days: 3 },
           facts: { price },
           recheck: () => {
-            writeLine(`looks at the fare again: $${fare()}`);
+            writeLine(`checks the fare again: $${fare()}`);
             return { price: fare() };
           },
         });
@@ -33,7 +33,7 @@ export const createBookingAgent = (folder: string) => {
   );
 };
 
-// Synchronous, so that nothing told is lost when the process is killed.
+// Synchronous, so that no output is lost when the process is killed.
 const writeLine = (text: string): number => writeSync(1, `${text}\n`);
 
 const [program, folder, run] = process.argv.slice(1);

@@ -1,6 +1,6 @@
 import type { Payload } from '../../lambda/index.ts';
 
-/** What the travel agent of the tour carries from checkpoint to checkpoint. */
+/** The state of the travel agent of the tour. */
 export interface Trip {
   readonly from: string;
   readonly to: string;
@@ -16,7 +16,7 @@ export interface Flight {
   readonly stops: number;
 }
 
-/** What a search finds, the fastest flight first. */
+/** The result of a search, the fastest flight first. */
 export const FLIGHTS: readonly Flight[] = [
   { id: 'HP 204', price: 640, stops: 0 },
   { id: 'HP 731', price: 410, stops: 1 },

@@ -19,18 +19,18 @@ async function scene() {
 }
 
 describe('waitstate approve and reject', () => {
-  it('answers what a run asks, and the run goes on', async () => {
+  it('decides a request, and the run resumes', async () => {
     const { command, trip, world } = await scene();
     const { code, out, err } = await command(['approve', 'trip-42', '--as', 'user:ann', '--comment', 'Window seat.']);
     expect(code).toBe(0);
     expect(out).toContain('✓ Book HP 118 to Lisbon for $1200?');
     expect(out).toContain('APPROVED  user:ann approves (Window seat.)');
-    expect(err).toContain('No server is running here');
+    expect(err).toContain('No server is running on this folder');
     await world.skip({ hours: 2 });
     expect(await trip.status()).toBe('WAITING_FOR_SIGNAL');
   });
 
-  it('takes who answers from the environment, and a group from the command line', async () => {
+  it('reads the person from the environment and a group from the command line', async () => {
     const { command } = await scene();
     const bob = { env: { WAITSTATE_PERSON: 'user:bob' } };
     const denied = await command(['reject', 'trip-42', 'book', '--json'], bob);
@@ -52,7 +52,7 @@ describe('waitstate approve and reject', () => {
     expect(approved).toMatchObject({ votes: [{ edits: { seat: 'aisle' } }] });
   });
 
-  it('gives what is recorded for the same answer again, and refuses another', async () => {
+  it('returns the recorded decision if it is repeated, and rejects a different one', async () => {
     const { command } = await scene();
     const yes = ['approve', 'trip-42', 'book', '--as', 'user:ann', '--json'];
     expect((await command(yes)).code).toBe(0);
@@ -61,9 +61,9 @@ describe('waitstate approve and reject', () => {
     expect([no.code, no.error().code]).toEqual([4, 'APPROVAL_DECIDED']);
   });
 
-  it('says what is missing: who answers, something that is asked, which of several', async () => {
+  it('reports a missing person, no pending approval, and several pending approvals', async () => {
     const { command, folder } = await scene();
-    expect((await command(['approve', 'trip-42'])).err).toContain('Who answers? Pass --as user:ann');
+    expect((await command(['approve', 'trip-42'])).err).toContain('Pass --as, such as --as user:ann');
     await command(['approve', 'trip-42', '--as', 'user:ann']);
     const nothing = await command(['approve', 'trip-42', '--as', 'user:ann', '--json']);
     expect([nothing.code, nothing.error().code]).toEqual([3, 'APPROVAL_NOT_FOUND']);
@@ -79,33 +79,33 @@ describe('waitstate approve and reject', () => {
     await world.start(undefined, { id: 'two' });
     const two = await command(['approve', 'two', '--as', 'user:ann', '--json']);
     expect(two.code).toBe(2);
-    expect(two.error().message).toMatch(/asks 2 things: .*pay.*post.* Name the one/);
+    expect(two.error().message).toMatch(/has 2 pending approvals: .*pay.*post.* Name one/);
     const one = await command(['approve', 'two', 'both[0]/pay', '--as', 'user:ann', '--json']);
     expect(one.json()).toMatchObject([{ id: 'both[0]/pay', status: 'APPROVED' }]);
   });
 
-  it('answers what it has read, so that a question that is asked anew meanwhile is not answered', async () => {
+  it('decides only the request that it has read, and not one that replaced it meanwhile', async () => {
     const { folder, command } = await scene();
-    const answers: DecideInput[] = [];
-    const place = await openTarget({ kind: 'folder', folder }, { log: () => {} });
-    onTestFinished(() => place.close());
+    const decisions: DecideInput[] = [];
+    const target = await openTarget({ kind: 'folder', folder }, { log: () => {} });
+    onTestFinished(() => target.close());
     const operator: Operator = {
-      ...place.operator,
+      ...target.operator,
       decide: async (run, input) => {
-        answers.push(input);
-        return place.operator.decide(run, input);
+        decisions.push(input);
+        return target.operator.decide(run, input);
       },
     };
-    const terminal = { ...processTerminal(), say: () => {}, tell: () => {} };
-    const session = { terminal, targetOptions: {}, isJson: false, openTarget: async () => ({ ...place, operator }) };
+    const terminal = { ...processTerminal(), print: () => {}, printErr: () => {} };
+    const session = { terminal, targetOptions: {}, isJson: false, openTarget: async () => ({ ...target, operator }) };
     await decide(session, { run: 'trip-42', approval: undefined, answer: 'approve' }, { as: 'user:ann' });
-    const [asked] = (await command(['approvals', 'trip-42', '--json'])).json();
-    expect(answers).toMatchObject([{ approval: 'book', shown: asked?.shown }]);
+    const [approval] = (await command(['approvals', 'trip-42', '--json'])).json();
+    expect(decisions).toMatchObject([{ approval: 'book', shown: approval?.shown }]);
   });
 });
 
 describe('waitstate remind and withdraw', () => {
-  it('has people told once more, as long as they are asked', async () => {
+  it('notifies approvers again while the approval is pending', async () => {
     const { command } = await scene();
     const { code, out } = await command(['remind', 'trip-42']);
     expect([code, out.replace(/\n +/g, ' ')]).toEqual([
@@ -118,13 +118,13 @@ describe('waitstate remind and withdraw', () => {
     expect([late.code, late.error().code]).toEqual([4, 'APPROVAL_DECIDED']);
   });
 
-  it('takes a question back when that is meant, and says why', async () => {
+  it('withdraws an approval after a confirmation, with a reason', async () => {
     const { command, trip, world } = await scene();
     expect((await command(['withdraw', 'trip-42', '--yes'])).code).toBe(2);
-    const because = ['withdraw', 'trip-42', '--reason', 'The flight is gone.'];
-    expect((await command(because)).err).toContain('Pass --yes if you mean it.');
-    expect((await command(because, { columns: 80, input: 'n' })).code).toBe(1);
-    const { code, out } = await command([...because, '--yes']);
+    const withReason = ['withdraw', 'trip-42', '--reason', 'The flight is gone.'];
+    expect((await command(withReason)).err).toContain('Pass --yes to confirm.');
+    expect((await command(withReason, { columns: 80, input: 'n' })).code).toBe(1);
+    const { code, out } = await command([...withReason, '--yes']);
     expect([code, out]).toEqual([0, expect.stringContaining('WITHDRAWN  The flight is gone.')]);
     const again = await command(['withdraw', 'trip-42', 'book', '--reason', 'Twice.', '--yes', '--json']);
     expect([again.code, again.error().code]).toEqual([4, 'APPROVAL_WITHDRAWN']);

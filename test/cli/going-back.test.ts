@@ -15,7 +15,7 @@ async function chat() {
 }
 
 describe('waitstate fork', () => {
-  it('begins a new run at a checkpoint', async () => {
+  it('starts a new run from a checkpoint', async () => {
     const { command } = await chat();
     const [forked] = (await command(['fork', 'chat-7', '--version', '2', '--id', 'other', '-t', 'x', '--json'])).json();
     expect(forked).toEqual({ run: 'other', from: { run: 'chat-7', version: 2 } });
@@ -24,7 +24,7 @@ describe('waitstate fork', () => {
     expect([taken.code, taken.error().code]).toEqual([4, 'RUN_EXISTS']);
   });
 
-  it('begins with the state of a file, or of standard input', async () => {
+  it('reads another state from a file or from standard input', async () => {
     const { command, folder } = await chat();
     const state = { prompt: 'Be brief.', messages: [] };
     writeFileSync(join(folder, 'state.json'), JSON.stringify(state));
@@ -36,14 +36,14 @@ describe('waitstate fork', () => {
     expect(JSON.parse((await command(['state', 'b', '--path', 'prompt'])).out)).toBe('No.');
   });
 
-  it('takes back what state printed, so that a state can be edited by other tools', async () => {
+  it('accepts the output of "waitstate state", so that other tools can edit a state', async () => {
     const { command } = await chat();
     const { out } = await command(['state', 'chat-7']);
     await command(['fork', 'chat-7', '--state', '-', '--id', 'same'], { input: out });
     expect((await command(['state', 'same'])).out).toBe(out);
   });
 
-  it('gives an operation another result', async () => {
+  it('replaces the result of an operation', async () => {
     const folder = freshFolder();
     const world = travelIn(folder, { hoursAgo: 1 });
     await world.start({ to: 'Lisbon' }, { id: 'trip-42' });
@@ -59,7 +59,7 @@ describe('waitstate fork', () => {
     expect((await command(['fork', 'trip-42', '--result', 'a={'])).err).toContain('The result of a is not JSON');
   });
 
-  it('needs a terminal for the editor', async () => {
+  it('fails with --edit if there is no terminal', async () => {
     const { command } = await chat();
     const { code, err } = await command(['fork', 'chat-7', '--edit']);
     expect([code, err]).toEqual([2, expect.stringContaining('Pass --state FILE instead.')]);
@@ -67,14 +67,14 @@ describe('waitstate fork', () => {
 });
 
 describe('waitstate fork --edit', () => {
-  /** Runs the command on a terminal of its own, with an editor that is a program. */
+  /** Runs the command on a pseudo-terminal, with a script as the editor. */
   async function edit(folder: string, editor: string, typed: string) {
     const script = join(folder, 'editor.mjs');
     writeFileSync(script, editor);
     const before = leftovers();
     const env = { WAITSTATE_FOLDER: folder, EDITOR: `${process.execPath} ${script}` };
     const ended = await runOnTerminal(['fork', 'chat-7', '--edit', '--id', 'edited'], { env, typed });
-    // States may be secret: none stays behind.
+    // States may be secret: no file may be left behind.
     expect(leftovers()).toEqual(before);
     return ended;
   }
@@ -86,7 +86,7 @@ describe('waitstate fork --edit', () => {
 
   const READ = `import { readFileSync, writeFileSync, existsSync } from 'node:fs'; const file = process.argv[2]; const state = JSON.parse(readFileSync(file, 'utf8'));`;
 
-  it('opens the state in the editor, and forks with what was written', async () => {
+  it('opens the state in the editor, and forks with the edited state', async () => {
     const { folder, command } = await chat();
     const editor = `${READ} state.prompt = 'Be brief.'; writeFileSync(file, JSON.stringify(state));`;
     const { code, shown } = await edit(folder, editor, '');
@@ -97,18 +97,18 @@ describe('waitstate fork --edit', () => {
     } satisfies Partial<Chat>);
   });
 
-  it('says where it is wrong, and lets one edit again', async () => {
+  it('reports the position of a mistake, and offers to edit again', async () => {
     const { folder, command } = await chat();
     const editor = `import { readFileSync, writeFileSync } from 'node:fs'; const file = process.argv[2]; const text = readFileSync(file, 'utf8');
-      writeFileSync(file, text.includes('oops') ? '{"prompt":"mended","messages":[]}' : '{\\n  "prompt": oops\\n}');`;
+      writeFileSync(file, text.includes('oops') ? '{"prompt":"fixed","messages":[]}' : '{\\n  "prompt": oops\\n}');`;
     const { code, shown } = await edit(folder, editor, 'y\r');
-    expect(shown).toMatch(/What you wrote is not JSON at line 2, column 13/);
+    expect(shown).toMatch(/Your text is not JSON at line 2, column 13/);
     expect(shown).toContain('Edit again?');
     expect(code).toBe(0);
-    expect(JSON.parse((await command(['state', 'edited', '--path', 'prompt'])).out)).toBe('mended');
+    expect(JSON.parse((await command(['state', 'edited', '--path', 'prompt'])).out)).toBe('fixed');
   });
 
-  it('forks nothing when nothing was changed, or when somebody gives up', async () => {
+  it('does not fork if the state is unchanged or the user gives up', async () => {
     const { folder, command } = await chat();
     const same = await edit(folder, '', '');
     expect([same.code, same.shown]).toEqual([1, expect.stringContaining('Nothing was changed')]);
@@ -119,27 +119,27 @@ describe('waitstate fork --edit', () => {
 });
 
 describe('waitstate rewind', () => {
-  async function asked() {
+  async function suspendedTrip() {
     const folder = freshFolder();
     const world = travelIn(folder, { hoursAgo: 1 });
     await world.start({ to: 'Lisbon' }, { id: 'trip-42' });
     return runIn(folder);
   }
 
-  it('says what no longer counts, asks, and lets the run go on from there', async () => {
-    const command = await asked();
+  it('lists the consequences, asks for confirmation, and resumes the run from there', async () => {
+    const command = await suspendedTrip();
     const no = await command(['rewind', 'trip-42', '3'], { columns: 200, input: 'n' });
     expect(no.err.replace(/\n +/g, ' ')).toContain(
-      'goes back to version 3 ("search flights"): 1 later checkpoint no longer counts, 1 open approval will be withdrawn.',
+      'will resume from version 3 ("search flights"): 1 later checkpoint will no longer apply, 1 pending approval will be withdrawn.',
     );
     expect(no.code).toBe(1);
     const { out, code } = await command(['rewind', 'trip-42', '3'], { columns: 80, input: 'yes' });
     expect(code).toBe(0);
-    expect(out).toContain('goes on from version 3, as version 5');
+    expect(out).toContain('resumes from version 3, as version 5');
     expect((await command(['approvals', 'trip-42', '--json'])).json()).toMatchObject([{ status: 'WITHDRAWN' }]);
   });
 
-  it('goes on with another state, from a file or an editor', async () => {
+  it('resumes with another state, from a file or an editor', async () => {
     const { command, folder } = await chat();
     const state = { prompt: 'Be brief.', messages: [] };
     const args = ['rewind', 'chat-7', '2', '--yes', '--state', '-', '--json'];
@@ -152,7 +152,7 @@ describe('waitstate rewind', () => {
     const write = (text: string) => writeFileSync(script, `import { writeFileSync } from 'node:fs'; ${text}`);
     write(`writeFileSync(process.argv[2], '{"prompt":"Edited.","messages":[]}');`);
     const edited = await runOnTerminal(['rewind', 'chat-7', '2', '--yes', '--edit'], { env, typed: '' });
-    expect([edited.code, edited.shown]).toEqual([0, expect.stringContaining('goes on from version 2')]);
+    expect([edited.code, edited.shown]).toEqual([0, expect.stringContaining('resumes from version 2')]);
     expect(JSON.parse((await command(['state', 'chat-7', '--path', 'prompt'])).out)).toBe('Edited.');
     write('');
     const same = await runOnTerminal(['rewind', 'chat-7', '2', '--yes', '--edit'], { env, typed: '' });
@@ -160,8 +160,8 @@ describe('waitstate rewind', () => {
     expect(JSON.parse((await command(['state', 'chat-7', '--path', 'prompt'])).out)).toBe('Edited.');
   });
 
-  it('refuses without a terminal, unless it is told that it is meant', async () => {
-    const command = await asked();
+  it('fails without a terminal, unless --yes is given', async () => {
+    const command = await suspendedTrip();
     expect((await command(['rewind', 'trip-42', '3'])).code).toBe(2);
     const [rewound] = (await command(['rewind', 'trip-42', '3', '--yes', '--new-keys', '--json'])).json();
     expect(rewound).toEqual({ run: 'trip-42', to: 3, version: 5, status: 'READY' });

@@ -19,7 +19,7 @@ async function scene() {
   return { folder, command: runIn(folder) };
 }
 
-/** Changes a byte of what a checkpoint holds, as a bad disk would. */
+/** Overwrites the stored content of a run, as a bad disk would. */
 function damage(folder: string, run: string): void {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   const db = new DatabaseSync(join(folder, 'records.sqlite'));
@@ -28,18 +28,18 @@ function damage(folder: string, run: string): void {
 }
 
 describe('waitstate verify', () => {
-  it('says that a run is whole, and how far that is proven', async () => {
+  it('reports that a run is intact, and from which version', async () => {
     const { command } = await scene();
     const { code, out } = await command(['verify', 'chat-7']);
     expect(code).toBe(0);
-    expect(out).toMatch(/✓ chat-7 is whole: \d+ checkpoints, 0 payloads, proven from version 1/);
+    expect(out).toMatch(/✓ chat-7 is intact: \d+ checkpoints, 0 payloads, verified from version 1/);
     const [found] = (await command(['verify', 'chat-7', '--json'])).json();
     expect(found).toMatchObject({ run: 'chat-7', ok: true, problems: [], provenFrom: 1 });
   });
 
-  it('finds damage, in one run and among all, with exit code 7', async () => {
+  it('finds damage in one run and with --all, with exit code 7', async () => {
     const { command, folder } = await scene();
-    expect((await command(['verify', '--all'])).out).toMatch(/✓ 2 runs whole, \d+ checkpoints read/);
+    expect((await command(['verify', '--all'])).out).toMatch(/✓ 2 runs intact, \d+ checkpoints read/);
     damage(folder, 'chat-7');
     const one = await command(['verify', 'chat-7']);
     expect(one.code).toBe(7);
@@ -47,7 +47,7 @@ describe('waitstate verify', () => {
     expect(one.out).toMatch(/version \d+: /);
     const all = await command(['verify', '--all']);
     expect(all.code).toBe(7);
-    expect(all.out).toContain('1 run damaged, 1 run whole');
+    expect(all.out).toContain('1 run damaged, 1 run intact');
     const lines = (await command(['verify', '--all', '--json'])).json();
     expect(lines.map(({ run, ok }) => [run, ok])).toEqual([
       ['trip-42', true],
@@ -55,14 +55,14 @@ describe('waitstate verify', () => {
     ]);
   });
 
-  it('wants one run, or all', async () => {
+  it('needs either a run or --all', async () => {
     const { command } = await scene();
-    expect((await command(['verify'])).err).toContain('"waitstate verify --all" every one');
+    expect((await command(['verify'])).err).toContain('"waitstate verify --all"');
     expect((await command(['verify', 'chat-7', '--all'])).code).toBe(2);
     expect((await command(['verify', 'nobody'])).code).toBe(3);
   });
 
-  it('shows how far it is on a terminal only, and takes that away again', async () => {
+  it('shows its progress on a terminal only, and removes it at the end', async () => {
     const { command } = await scene();
     let time = Date.now();
     const slowly = {
@@ -81,11 +81,11 @@ describe('waitstate verify', () => {
 });
 
 describe('waitstate prune', () => {
-  it('asks, empties old checkpoints, and leaves the rest', async () => {
+  it('asks for confirmation, prunes old checkpoints, and keeps the rest', async () => {
     const { command } = await scene();
     const no = await command(['prune', 'chat-7', '--keep-last', '2'], { columns: 120, input: 'no' });
     expect(no.err.replace(/\n +/g, ' ')).toMatch(
-      /All but the last 2 and those with a name lose their states for good\./,
+      /All except the last 2 and those with a name will lose their content permanently\./,
     );
     expect(no.code).toBe(1);
     const [pruned] = (await command(['prune', 'chat-7', '--keep-last', '1', '--yes', '--json'])).json();
@@ -93,20 +93,22 @@ describe('waitstate prune', () => {
     const gone = await command(['state', 'chat-7', '1', '--json']);
     expect([gone.code, gone.error().code]).toEqual([3, 'CHECKPOINT_PRUNED']);
     expect((await command(['state', 'chat-7'])).code).toBe(0);
-    expect((await command(['history', 'chat-7'])).out).toContain('(emptied)');
-    expect((await command(['prune', 'chat-7', '--keep-last', '1', '-y'])).out).toContain('nothing to empty');
+    expect((await command(['history', 'chat-7'])).out).toContain('(pruned)');
+    expect((await command(['prune', 'chat-7', '--keep-last', '1', '-y'])).out).toContain('Nothing to prune');
   });
 
-  it('refuses without a terminal, and without a number', async () => {
+  it('fails without a terminal, and without --keep-last', async () => {
     const { command } = await scene();
     expect((await command(['prune', 'chat-7', '--keep-last', '2'])).code).toBe(2);
     expect((await command(['prune', 'chat-7'])).err).toContain("'--keep-last <number>' not specified");
-    expect((await command(['prune', 'chat-7', '--keep-last', '0', '--yes'])).err).toContain('whole number from 1');
+    expect((await command(['prune', 'chat-7', '--keep-last', '0', '--yes'])).err).toContain(
+      'whole number of at least 1',
+    );
   });
 });
 
 describe('waitstate export', () => {
-  it('writes every checkpoint with its state, and what was written can be checked', async () => {
+  it('writes every checkpoint with its state to a file that can be checked', async () => {
     const { command, folder } = await scene();
     const file = join(folder, 'all.jsonl');
     const { code, out } = await command(['export', '--all', '--out', file]);
@@ -127,25 +129,29 @@ describe('waitstate export', () => {
     expect(newest.state.messages).toHaveLength(6);
     expect(lines.at(-1)).toMatchObject({ runs: 2, checkpoints: lines.length - 4 });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect((await command(['export', '--check', file])).out).toMatch(/is whole: 2 runs, \d+ checkpoints/);
+    expect((await command(['export', '--check', file])).out).toMatch(/is intact: 2 runs, \d+ checkpoints/);
   });
 
   it.each([
-    ['a line is missing', (lines: string[]) => lines.toSpliced(5, 1), /line 6: version \d+ follows \d+/],
+    ['a line was removed', (lines: string[]) => lines.toSpliced(5, 1), /line 6: version \d+ follows \d+/],
     [
-      'a state is another',
+      'a state was changed',
       (lines: string[]) => lines.map((line) => line.replace('You said: two', 'You said: six')),
-      /do not have the SHA-256/,
+      /the SHA-256 does not match/,
     ],
-    ['it was cut off', (lines: string[]) => lines.slice(0, -1), /the end is missing/],
-    ['a line is half', (lines: string[]) => lines.with(4, (lines[4] ?? '').slice(0, 40)), /line 5: it is not JSON/],
-    ['something was added', (lines: string[]) => [...lines, lines[1] ?? ''], /comes after the end/],
+    ['the last line was cut off', (lines: string[]) => lines.slice(0, -1), /the last line is missing/],
     [
-      'two were swapped',
+      'a line was truncated',
+      (lines: string[]) => lines.with(4, (lines[4] ?? '').slice(0, 40)),
+      /line 5: not valid JSON/,
+    ],
+    ['a line was added', (lines: string[]) => [...lines, lines[1] ?? ''], /unexpected line after the end/],
+    [
+      'two lines were swapped',
       (lines: string[]) => lines.with(3, lines[4] ?? '').with(4, lines[3] ?? ''),
       /version 3 follows 1/,
     ],
-  ])('is found out when %s', async (_, change, problem) => {
+  ])('detects with --check that %s', async (_, change, problem) => {
     const { command, folder } = await scene();
     const file = join(folder, 'one.jsonl');
     await command(['export', 'chat-7', '--out', file]);
@@ -156,7 +162,7 @@ describe('waitstate export', () => {
     expect((await command(['export', '--check', file, '--json'])).json()).toMatchObject([{ ok: false, file }]);
   });
 
-  it('is found out when a checkpoint does not follow, though somebody wrote a new hash at the end', async () => {
+  it('detects with --check a wrong previous hash, even if the final hash was recalculated', async () => {
     const { command, folder } = await scene();
     const file = join(folder, 'one.jsonl');
     await command(['export', 'chat-7', '--out', file]);
@@ -170,11 +176,11 @@ describe('waitstate export', () => {
     const [found] = (await command(['export', '--check', file, '--json'])).json();
     expect(found).toMatchObject({
       ok: false,
-      problems: [{ line: 5, problem: 'version 3 does not follow from the one before it' }],
+      problems: [{ line: 5, problem: 'the hash of version 3 does not match its predecessor' }],
     });
   });
 
-  it('writes to standard output the same as to a file', async () => {
+  it('writes the same lines to standard output as to a file', async () => {
     const { command } = await scene();
     const { out, err, json } = await command(['export', 'chat-7']);
     expect(err).toBe('');
@@ -185,7 +191,7 @@ describe('waitstate export', () => {
     expect(json().at(-1)).toMatchObject({ type: 'end', sha256: hash });
   });
 
-  it('names payloads by reference, and what a prune left', async () => {
+  it('references payloads, and exports pruned checkpoints without a state', async () => {
     const folder = freshFolder();
     const store = checkpointStore<object>({ folder });
     const first = await store.save({
@@ -208,7 +214,7 @@ describe('waitstate export', () => {
     for (const { pruned, state } of checkpoints) expect(state === undefined).toBe(pruned);
   });
 
-  it('leaves no half of a file behind', async () => {
+  it('leaves no incomplete file behind', async () => {
     const { command, folder } = await scene();
     damage(folder, 'chat-7');
     const file = join(folder, 'damaged.jsonl');
@@ -218,7 +224,7 @@ describe('waitstate export', () => {
     expect((await command(['export', 'trip-42', '--out', '/no/such/folder/x'])).code).toBe(2);
   });
 
-  it('leaves out whose key was destroyed, and says so', async () => {
+  it('skips runs whose key was destroyed, and reports them', async () => {
     const folder = freshFolder();
     const keys = localKeys({ current: 'a', keys: { a: Buffer.alloc(32, 7).toString('base64') } });
     const store = checkpointStore<object>({ folder, keys });
@@ -228,11 +234,11 @@ describe('waitstate export', () => {
     const command = runIn(folder);
     const { code, json, err } = await command(['export', '--all']);
     expect([code, json().at(-1)]).toEqual([0, expect.objectContaining({ type: 'end', runs: 0 })]);
-    expect(err).toContain('Left out: 1 run');
+    expect(err).toContain('Skipped 1 run');
     expect((await command(['export', 'secret', '--json', '--out', `${folder}/x`])).error().code).toBe('RUN_SHREDDED');
   });
 
-  it('works on runs whose key is not at hand as far as that goes', async () => {
+  it('allows verify, history and prune, but not show, without the key of a run', async () => {
     const folder = freshFolder();
     const keys = localKeys({ current: 'a', keys: { a: Buffer.alloc(32, 7).toString('base64') } });
     const store = checkpointStore<object>({ folder, keys });
@@ -242,7 +248,7 @@ describe('waitstate export', () => {
     await store.close();
     const command = runIn(folder);
     expect((await command(['verify', 'secret'])).out).toContain(
-      'only the chain of hashes, since the key is not at hand',
+      'only the hash chain, because the key is not available',
     );
     expect((await command(['history', 'secret', '--json'])).json()).toHaveLength(6);
     expect((await command(['prune', 'secret', '--keep-last', '1', '--yes'])).code).toBe(0);
@@ -250,7 +256,7 @@ describe('waitstate export', () => {
     expect([shown.code, shown.error().code]).toEqual([5, 'KEY_UNAVAILABLE']);
   });
 
-  it('writes messages as training data, with what people decided', async () => {
+  it('writes messages and decisions as training data', async () => {
     const { command } = await scene();
     const lines = (await command(['export', '--all', '--format', 'trajectory'])).json();
     const chat = lines.find(({ run }) => run === 'chat-7');

@@ -6,7 +6,7 @@ import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.
 import { type Chat, chatIn, travelIn } from './agents.ts';
 import { freshFolder, runIn } from './scene.ts';
 
-/** A folder with runs in several states: one waits, one went far, one failed, one was cancelled. */
+/** A folder with four runs: one waits for approval, one has resumed after it, one failed, one was cancelled. */
 async function scene() {
   const folder = freshFolder();
   const world = travelIn(folder);
@@ -48,14 +48,14 @@ describe('waitstate runs', () => {
       ['trip-44', 'trip-42'],
     ],
     [['--agent', 'other'], []],
-  ])('finds by %j', async (filter, expected) => {
+  ])('filters runs by %j', async (filter, expected) => {
     const { command } = await scene();
     const { code, json } = await command(['runs', '--json', ...filter]);
     expect(code).toBe(0);
     expect(json().map(({ run }) => run)).toEqual(expected);
   });
 
-  it('gives programs exact times and nothing else', async () => {
+  it('prints exact times and no styles as JSON', async () => {
     const { command } = await scene();
     const { out, err, json } = await command(['runs', '--json', '-n', '1'], { columns: 40 });
     expect(err).toBe('');
@@ -65,13 +65,13 @@ describe('waitstate runs', () => {
     expect(new Date(String(run?.touchedAt)).toISOString()).toBe(run?.touchedAt);
   });
 
-  it('says when there is nothing, and when there is more', async () => {
+  it('reports that no runs were found, or that there are more', async () => {
     const { command } = await scene();
-    expect((await command(['runs', '--agent', 'other'])).err).toBe('No runs fit.\n');
-    expect((await command(['runs', '-n', '2'])).err).toContain('There are more: --limit 10, or --all.');
+    expect((await command(['runs', '--agent', 'other'])).err).toBe('No runs found.\n');
+    expect((await command(['runs', '-n', '2'])).err).toContain('There are more. Use --limit 10, or --all.');
   });
 
-  it('counts by status', async () => {
+  it('counts runs by status', async () => {
     const { command } = await scene();
     expect((await command(['runs', '--count'])).out).toMatch(/FAILED +1\n/);
     const [counts] = (await command(['runs', '--count', '--json'])).json();
@@ -80,7 +80,7 @@ describe('waitstate runs', () => {
 });
 
 describe('waitstate show', () => {
-  it('draws where the time went: steps, waits, failures, crashes, and what goes on', async () => {
+  it('draws steps, waits, failures and crashes, and what the run waits for now', async () => {
     const { command, world } = await scene();
     await world.skip({ hours: 10 });
     const { code, out } = await command(['show', 'trip-42'], { columns: 80 });
@@ -89,56 +89,55 @@ describe('waitstate show', () => {
     expect(text).toMatch(/^trip-42 {2}WAITING_FOR_SIGNAL\n/);
     expect(text).toMatch(/waits for {2}signal departed/);
     expect(text).toMatch(/ 3 {2}search flights +█+ +1\.4s/);
-    expect(text).toMatch(/waiting for approval +░+ +5h/);
+    expect(text).toMatch(/waiting for approval +░┄+░ +5h/);
     expect(text).toMatch(/✗ crash +╳+ +2\.3s/);
     expect(text).toMatch(/! book seat failed +▓+ +800ms/);
-    expect(text).toMatch(/waiting for signal … +░+ +10h/);
+    expect(text).toMatch(/waiting for signal … +░┄+░ +10h/);
     expect(text).toMatch(/█ worked [\d.]+s {3}░ waited 15h .*▓ 1 failed attempt 800ms.*╳ 1 crash 2\.3s/);
-    expect(text).toContain('Waits are drawn shorter.');
     expect(text).toContain(`waitstate signal trip-42 departed '…'`);
   });
 
-  it('puts each bar where the one before ends', async () => {
+  it('starts each bar where the previous one ends', async () => {
     const { command } = await scene();
     const { out } = await command(['show', 'trip-42'], { columns: 100 });
-    const places = stripVTControlCharacters(out)
+    const starts = stripVTControlCharacters(out)
       .split('\n')
       .flatMap((line) => (/^ {2}[ \d]{2} {2}/.test(line) ? [line.search(/[█░▓╳·▏◆]/)] : []));
-    expect(places.length).toBeGreaterThan(8);
-    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(starts.length).toBeGreaterThan(8);
+    expect(starts).toEqual(starts.toSorted((a, b) => a - b));
   });
 
-  it('draws a change from outside as a moment, and what was before it as the wait that it was', async () => {
+  it('draws a change from outside as a moment, after the wait that it ended', async () => {
     const { command, world } = await scene();
     await world.skip({ hours: 3 });
     await world.run('trip-41').rewind(2);
     const text = stripVTControlCharacters((await command(['show', 'trip-41'], { columns: 80 })).out);
-    expect(text).toMatch(/\n +waiting for approval +░+ +8h( 1m)?\n +5 {2}rewind +◆\n/);
+    expect(text).toMatch(/\n +waiting for approval +░┄+░ +8h( 1m)?\n +5 {2}rewind +◆\n/);
     expect(text).toMatch(/░ waited 8h/);
   });
 
-  it('says what is asked, of whom, until when, and how to answer', async () => {
+  it('shows a request with its approvers, its deadline and the commands that decide it', async () => {
     const { command } = await scene();
     const text = stripVTControlCharacters((await command(['show', 'trip-41'], { columns: 80 })).out);
     expect(text).toContain('? Book HP 118 to Lisbon for $1200?');
-    expect(text).toContain('asked 5h ago, until in 3d; by user:ann, group:finance');
+    expect(text).toContain('requested 5h ago, expires in 3d; approvers: user:ann, group:finance');
     expect(text).toMatch(/price +1200/);
     expect(text).toContain('No red-eye.');
     expect(text).toContain('waitstate approve trip-41 book --as user:ann');
   });
 
-  it('says why a run failed, and why one was cancelled', async () => {
+  it('shows why a run failed or was cancelled', async () => {
     const { command } = await scene();
     const failed = (await command(['show', 'trip-43'])).out;
     expect(failed).toMatch(/error +Error: There is no flight to Nowhere\./);
-    expect(failed).toMatch(/\n +in +test\/cli\/agents\.ts:\d+\n/);
+    expect(failed).toMatch(/\n +location +test\/cli\/agents\.ts:\d+\n/);
     expect(failed).toContain('waitstate retry trip-43');
     const cancelled = (await command(['show', 'trip-44'])).out;
-    expect(cancelled).toMatch(/because +Run "trip-44" was cancelled: The customer called\./);
+    expect(cancelled).toMatch(/reason +Run "trip-44" was cancelled: The customer called\./);
     expect(cancelled).not.toContain('waits for');
   });
 
-  it('does not wait any more for what was answered', async () => {
+  it('no longer shows an approval that was decided', async () => {
     const { command } = await scene();
     expect((await command(['show', 'trip-41'])).out).toMatch(/waits for +approval book/);
     await command(['approve', 'trip-41', '--as', 'user:ann']);
@@ -147,7 +146,7 @@ describe('waitstate show', () => {
     expect(out).not.toContain('waits for');
   });
 
-  it('does not say that a run works of which nobody knows', async () => {
+  it('does not claim that the program of a non-durable run is still running', async () => {
     const folder = freshFolder();
     const store = createCheckpointStore(embeddedStorage({ folder }));
     await store.save({ run: 'plain', state: { n: 1 }, step: 'one' });
@@ -157,7 +156,7 @@ describe('waitstate show', () => {
     expect(out).not.toMatch(/worked 1h|running …/);
   });
 
-  it('gives programs the run, its timeline and its open approvals', async () => {
+  it('prints the run, its timeline and its pending approvals as JSON', async () => {
     const { command } = await scene();
     const [shown] = (await command(['show', 'trip-41', '--json'])).json<{
       readonly version: number;
@@ -169,13 +168,13 @@ describe('waitstate show', () => {
     expect(shown?.approvals).toMatchObject([{ id: 'book', title: 'Book HP 118 to Lisbon for $1200?' }]);
   });
 
-  it('shows the last of a long run, all of it when asked', async () => {
+  it('shows the last rows of a long timeline, and all of them with --all', async () => {
     const folder = freshFolder();
     const world = chatIn(folder);
     const run = await world.start({ prompt: 'Be kind.' }, { id: 'long' });
     for (let i = 0; i < 12; i++) await run.signal('message', `hello ${i}`);
     const command = runIn(folder);
-    expect((await command(['show', 'long'])).out).toMatch(/… \d+ earlier stretches; --all shows them/);
+    expect((await command(['show', 'long'])).out).toMatch(/… \d+ earlier rows; use --all to see them/);
     const all = (await command(['show', 'long', '--all'])).out;
     expect(all).not.toContain('earlier');
     expect(all.match(/turn \d+\/answer/g)).toHaveLength(12);
@@ -183,7 +182,7 @@ describe('waitstate show', () => {
 });
 
 describe('waitstate history', () => {
-  it('lists checkpoints, oldest first, with what failed', async () => {
+  it('lists checkpoints, oldest first, including failed attempts', async () => {
     const { command } = await scene();
     const { out } = await command(['history', 'trip-42']);
     expect(out).toMatch(/^ *V +STEP/);
@@ -192,7 +191,7 @@ describe('waitstate history', () => {
     expect(out.indexOf('search flights')).toBeLessThan(out.indexOf('pay'));
   });
 
-  it('has the words of the timeline, wherever the list begins', async () => {
+  it('uses the labels of the timeline, wherever the list starts', async () => {
     const { command } = await scene();
     const { out } = await command(['history', 'trip-42']);
     expect(out).toMatch(/\n *2 +ready +RUNNING/);
@@ -209,7 +208,7 @@ describe('waitstate history', () => {
     expect((await command(['history', 'trip-42', '-n', '1', '--json'])).json()).toHaveLength(1);
   });
 
-  it('gives the last so many, or those from a version', async () => {
+  it('lists the last checkpoints, or those from a version', async () => {
     const { command } = await scene();
     const last = await command(['history', 'trip-42', '-n', '2', '--json']);
     const versions = last.json().map(({ version }) => Number(version));
@@ -217,9 +216,11 @@ describe('waitstate history', () => {
     expect(versions[1]).toBe((versions[0] ?? 0) + 1);
     const from = await command(['history', 'trip-42', '--from', '2', '--to', '3', '--json']);
     expect(from.json().map(({ version }) => version)).toEqual([2, 3]);
-    expect((await command(['history', 'trip-42', '-n', '2'])).err).toMatch(/\d+ earlier checkpoints: --all/);
+    expect((await command(['history', 'trip-42', '-n', '2'])).err).toMatch(
+      /\d+ earlier checkpoints not shown\. Use --all/,
+    );
     expect((await command(['history', 'trip-42', '--from', '1', '-n', '2'])).err).toContain(
-      'There are more: --from 3.',
+      'There are more. Use --from 3.',
     );
   });
 });
@@ -234,7 +235,7 @@ describe('waitstate state and diff', () => {
     return runIn(folder);
   }
 
-  it('prints a state as JSON that can be kept and read again', async () => {
+  it('prints a state as valid JSON, with and without a terminal', async () => {
     const command = await chat();
     const { out, code } = await command(['state', 'chat-7']);
     expect(code).toBe(0);
@@ -250,13 +251,13 @@ describe('waitstate state and diff', () => {
     ['/messages/0/role', 'user'],
     ['messages[2]', { role: 'user', text: 'again' }],
     ['["prompt"]', 'Be kind.\nBe brief.'],
-  ])('prints a part of it: %s', async (path, expected) => {
+  ])('prints a part of the state: %s', async (path, expected) => {
     const command = await chat();
     expect(JSON.parse((await command(['state', 'chat-7', '--path', path])).out)).toEqual(expected);
     expect((await command(['state', 'chat-7', '--path', path, '--json'])).json()).toEqual([expected]);
   });
 
-  it('says where there is nothing, and what is no path', async () => {
+  it('reports a path that is missing, an invalid path and an unknown version', async () => {
     const command = await chat();
     const missing = await command(['state', 'chat-7', '--path', 'messages[9]', '--json']);
     expect([missing.code, missing.error().code]).toEqual([3, 'PART_NOT_FOUND']);
@@ -277,26 +278,28 @@ describe('waitstate state and diff', () => {
     expect(last).toMatchObject({ run: 'chat-7', before: newest - 1, after: newest });
   });
 
-  it('shows what was recorded between two checkpoints of an agent without a state', async () => {
+  it('shows the results that were recorded between two checkpoints', async () => {
     const { command } = await scene();
     const { out } = await command(['diff', 'trip-42', '4']);
-    expect(out).toContain('The states are the same.');
+    expect(out).toContain('No changes in the state.');
     expect(out).toContain('+ pay  { paid: 1200 }');
     expect(out).toContain('+ book seat  "seat 12A"');
-    expect((await command(['diff', 'trip-41', '3', '3'])).out).toContain('Nothing changed');
+    expect((await command(['diff', 'trip-41', '3', '3'])).out).toContain(
+      'No changes in the state or in the recorded results.',
+    );
     expect((await command(['diff', 'trip-41', '1', '--json'])).code).toBe(0);
   });
 
-  it('prints what is recorded, and says so of an agent without a state', async () => {
+  it('prints recorded results, and suggests that for an agent without a state', async () => {
     const { command } = await scene();
     const results = JSON.parse((await command(['state', 'trip-42', '--results'])).out);
     expect(results.pay).toMatchObject({ value: { paid: 1200 } });
-    expect((await command(['state', 'trip-42'])).err).toContain('--results prints what is recorded');
+    expect((await command(['state', 'trip-42'])).err).toContain('Use --results to print its recorded results');
   });
 });
 
 describe('waitstate approvals', () => {
-  it('lists what everybody, one person, or one run is asked', async () => {
+  it('lists the approvals of everyone, of one person or of one run', async () => {
     const { command } = await scene();
     const all = (await command(['approvals', '--json'])).json();
     expect(all.map(({ run }) => run)).toEqual(['trip-41']);
@@ -307,15 +310,15 @@ describe('waitstate approvals', () => {
     expect((await command(['approvals', 'trip-42'])).out).toMatch(/book +Book HP 118 to Porto .* APPROVED .* user:ann/);
   });
 
-  it('refuses what cannot be meant', async () => {
+  it('rejects options that contradict each other', async () => {
     const { command } = await scene();
     expect((await command(['approvals', 'trip-41', '--person', 'user:ann'])).code).toBe(2);
     expect((await command(['approvals', '--group', 'group:finance'])).code).toBe(2);
   });
 });
 
-describe('every screen', () => {
-  it.each([40, 80, 120])('fits a terminal of %d columns, but for what is to be copied', async (columns) => {
+describe('the output on a terminal', () => {
+  it.each([40, 80, 120])('fits %d columns, except for commands to copy', async (columns) => {
     const { command } = await scene();
     for (const args of [
       ['runs'],
@@ -337,7 +340,7 @@ describe('every screen', () => {
     }
   });
 
-  it('shows a status as a whole or not at all', async () => {
+  it('never truncates a status', async () => {
     const { command } = await scene();
     for (const columns of [40, 50, 60, 70]) {
       const { out } = await command(['runs'], { columns });
@@ -345,10 +348,10 @@ describe('every screen', () => {
     }
   });
 
-  it('has no colours where NO_COLOR is set or where there is no terminal, and some where there is', async () => {
+  it('has colors on a terminal only', async () => {
     const { command } = await scene();
-    const coloured = (await command(['show', 'trip-42'], { columns: 80 })).out;
-    expect(stripVTControlCharacters(coloured)).not.toBe(coloured);
+    const colored = (await command(['show', 'trip-42'], { columns: 80 })).out;
+    expect(stripVTControlCharacters(colored)).not.toBe(colored);
     const plain = (await command(['show', 'trip-42'])).out;
     expect(stripVTControlCharacters(plain)).toBe(plain);
   });

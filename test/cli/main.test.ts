@@ -19,11 +19,11 @@ const bash = (line: string, env: NodeJS.ProcessEnv): Promise<{ code: number; out
   });
 
 describe('the command as a process', () => {
-  it('works on a folder from start to answer, with an exit code for each kind of error', async () => {
+  it('works on a folder, with an exit code for each kind of error', async () => {
     const env = { WAITSTATE_FOLDER: freshFolder() };
     const missing = await runProcess(['runs'], { env });
     expect(missing.code).toBe(EXIT.notFound);
-    expect(missing.err).toContain('There are no runs in the folder');
+    expect(missing.err).toContain('contains no runs');
     const started = await runProcess(['start', 'travel', '-', '--id', 'trip-1', '--json'], {
       env,
       input: '{"to":"Rome"}',
@@ -36,7 +36,7 @@ describe('the command as a process', () => {
     expect((await runProcess(['runs', '--limit', 'x'], { env })).code).toBe(EXIT.usage);
   });
 
-  it('says what is wrong in a few lines, and where it came from only when asked', async () => {
+  it('reports an error in a few lines, with a stack trace only if WAITSTATE_DEBUG is set', async () => {
     const env = { WAITSTATE_FOLDER: '/dev/null/x' };
     const { code, err } = await runProcess(['start', 'travel'], { env });
     expect(code).toBe(EXIT.denied);
@@ -50,16 +50,16 @@ describe('the command as a process', () => {
     const wrong = await runProcess(['aproove', 'x']);
     expect([wrong.code, wrong.err]).toEqual([EXIT.usage, expect.stringContaining('Did you mean approve?')]);
     expect((await runProcess(['runs', '--staus', 'x'])).err).toContain('Did you mean --status?');
-    expect((await runProcess(['show'])).err).toContain('See waitstate show --help.');
+    expect((await runProcess(['show'])).err).toContain('Run "waitstate show --help" to see the options.');
   });
 
-  it('answers errors in JSON to programs, on standard error', async () => {
+  it('prints errors as JSON on standard error if --json is given', async () => {
     const { code, out, err } = await runProcess(['runs', '--json'], { env: { WAITSTATE_FOLDER: freshFolder() } });
     expect([code, out]).toEqual([3, '']);
     expect(JSON.parse(err)).toMatchObject({ error: { code: 'STORAGE_MISSING', exitCode: 3 } });
   });
 
-  it('ends quietly when nobody reads on', async () => {
+  it('exits without an error if the reader closes the pipe', async () => {
     const folder = freshFolder();
     const world = chatIn(folder);
     const run = await world.start({ prompt: 'x'.repeat(50_000) }, { id: 'chat' });
@@ -74,23 +74,23 @@ describe('the command as a process', () => {
     }
   });
 
-  it('has colours on a terminal, and none in a pipe or where NO_COLOR is set', async () => {
+  it('prints colors on a terminal, but not in a pipe or with NO_COLOR', async () => {
     const folder = freshFolder();
     await travelIn(folder).start({ to: 'Rome' }, { id: 'trip-1' });
     const onTerminal = async (env: NodeJS.ProcessEnv) =>
       (await runOnTerminal(['runs'], { env: { WAITSTATE_FOLDER: folder, ...env } })).shown;
-    const isColoured = (text: string) => stripVTControlCharacters(text) !== text;
-    expect(isColoured(await onTerminal({}))).toBe(true);
-    expect(isColoured(await onTerminal({ NO_COLOR: '1' }))).toBe(false);
-    expect(isColoured((await runProcess(['runs'], { env: { WAITSTATE_FOLDER: folder } })).out)).toBe(false);
+    const isColored = (text: string) => stripVTControlCharacters(text) !== text;
+    expect(isColored(await onTerminal({}))).toBe(true);
+    expect(isColored(await onTerminal({ NO_COLOR: '1' }))).toBe(false);
+    expect(isColored((await runProcess(['runs'], { env: { WAITSTATE_FOLDER: folder } })).out)).toBe(false);
   });
 
-  it('ends with 130 when a question is answered by Ctrl-C, and does nothing', async () => {
+  it('exits with code 130 and does nothing if you press Ctrl-C at a prompt', async () => {
     const folder = freshFolder();
     await travelIn(folder).start({ to: 'Rome' }, { id: 'trip-1' });
     const env = { WAITSTATE_FOLDER: folder };
     const { code, shown } = await runOnTerminal(['rewind', 'trip-1', '2'], { env, typed: '\u0003' });
-    expect(shown).toContain('Go on?');
+    expect(shown).toContain('Continue?');
     expect(code).toBe(EXIT.interrupted);
     expect(
       (await runProcess(['history', 'trip-1', '--json'], { env: { WAITSTATE_FOLDER: folder } })).out,
@@ -111,7 +111,7 @@ describe('the command', () => {
   const program = createProgram(async () => {}, processTerminal());
   const commands = program.createHelp().visibleCommands(program);
 
-  it('has examples for each of its commands', () => {
+  it('shows examples in the help of each command', () => {
     for (const command of commands) {
       let help = '';
       command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
@@ -120,7 +120,7 @@ describe('the command', () => {
     }
   });
 
-  it('has all that was asked for', () => {
+  it('has all documented subcommands', () => {
     expect(commands.map((command) => command.name()).toSorted()).toEqual(
       'approvals approve cancel completion console dev diff doctor export fork history prune reject remind retry rewind runs show signal start state verify withdraw'.split(
         ' ',
@@ -128,18 +128,18 @@ describe('the command', () => {
     );
   });
 
-  it('has an exit code for each error, and none of them says that all is well', () => {
+  it('has an exit code for each error, which is never 0', () => {
     expect(Object.values(EXIT_CODE_BY_ERROR).filter((code) => code === EXIT.ok)).toEqual([]);
     expect(new Set(Object.values(EXIT)).size).toBe(Object.keys(EXIT).length);
   });
 });
 
-describe('what is loaded', () => {
+describe('the startup of the command', () => {
   const HEAVY =
-    /@aws-sdk|@smithy|\/hono|node-server|aws4fetch|\bzod\b|lambda\/(storage|runtime|operator|api|console)|cli\/(dev|commands|place)/;
+    /@aws-sdk|@smithy|\/hono|node-server|aws4fetch|\bzod\b|lambda\/(storage|runtime|operator|api|console)|cli\/(dev|commands|target)/;
 
-  /** The modules that a command line loads, by name. */
-  async function loaded(args: readonly string[]): Promise<readonly string[]> {
+  /** The names of the modules that a command line loads. */
+  async function loadedModules(args: readonly string[]): Promise<readonly string[]> {
     const hook = `import { registerHooks } from 'node:module'; import { writeSync } from 'node:fs';
       registerHooks({ load(url, context, next) { writeSync(2, 'loaded ' + url + '\\n'); return next(url, context); } });
       const get = process.getBuiltinModule; process.getBuiltinModule = (name) => { writeSync(2, 'loaded ' + name + '\\n'); return get(name); };`;
@@ -148,15 +148,15 @@ describe('what is loaded', () => {
     return [...err.matchAll(/^loaded (.*)$/gm)].map(([, url = '']) => url.replace(/.*\/node_modules\//, ''));
   }
 
-  it('is little for help: no AWS SDK, no server, no SQLite', async () => {
-    const modules = await loaded(['--help']);
+  it('loads no AWS SDK, no server and no SQLite for --help', async () => {
+    const modules = await loadedModules(['--help']);
     expect(modules.some((url) => url.includes('commander'))).toBe(true);
     expect(modules.filter((url) => HEAVY.test(url))).toEqual([]);
     expect(modules.some((url) => url.includes('sqlite'))).toBe(false);
   });
 
-  it('is no AWS SDK and no server for runs in a folder', async () => {
-    const modules = await loaded(['start', 'travel']);
+  it('loads no AWS SDK and no server for runs in a folder', async () => {
+    const modules = await loadedModules(['start', 'travel']);
     expect(modules).toContain('node:sqlite');
     expect(modules.filter((url) => /@aws-sdk|@smithy|\bhono\b|node-server|aws4fetch|zod/.test(url))).toEqual([]);
   });

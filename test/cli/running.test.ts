@@ -10,19 +10,19 @@ import { freshFolder, runIn } from './scene.ts';
 import { servedFolder } from './served-folder.ts';
 
 describe('waitstate start', () => {
-  it('starts a run in a new folder, and says that nobody runs it', async () => {
+  it('starts a run in a new folder, and warns that no server is running', async () => {
     const folder = join(freshFolder(), 'new');
     const command = runIn(folder);
     const args = ['start', 'travel', '{"to":"Lisbon"}', '--id', 'trip-1', '-o', 'user:ann', '-t', 'a', '-t', 'b'];
     const { code, out, err } = await command(args);
     expect([code, out]).toEqual([0, '✓ Started trip-1\n']);
-    expect(err).toContain(`"waitstate dev --folder ${folder} AGENT-FILES" runs what is ready.`);
+    expect(err).toContain(`"waitstate dev --folder ${folder} AGENT-FILES" to run it.`);
     const [shown] = (await command(['show', 'trip-1', '--json'])).json();
     expect(shown).toMatchObject({ status: 'READY', agent: 'travel', owner: 'user:ann', tags: ['a', 'b'] });
     expect(shown).toMatchObject({ input: { to: 'Lisbon' } });
   });
 
-  it('says nothing of the kind where a server runs', async () => {
+  it('does not warn if a server is running', async () => {
     const folder = freshFolder();
     const command = runIn(folder);
     await command(['start', 'travel', '--id', 'first']);
@@ -33,13 +33,14 @@ describe('waitstate start', () => {
     expect((await command(['start', 'travel', '--id', 'third'])).err).toContain('No server is running');
   });
 
-  it('warns where the server does not have the agent, and says what to look at next', async () => {
+  it('warns if the server does not have the agent, and names the next command', async () => {
     const folder = freshFolder();
     const command = runIn(folder);
     await command(['start', 'travel', '--id', 'first']);
     const server = createServer((request, response) => {
-      const isAsked = request.url === '/api/agents' && request.headers.authorization === `Bearer ${'k'.repeat(43)}`;
-      response.end(JSON.stringify(isAsked ? { agents: [{ name: 'travel' }] } : {}));
+      const isAuthorized =
+        request.url === '/api/agents' && request.headers.authorization === `Bearer ${'k'.repeat(43)}`;
+      response.end(JSON.stringify(isAuthorized ? { agents: [{ name: 'travel' }] } : {}));
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());
@@ -48,13 +49,13 @@ describe('waitstate start', () => {
     await writeServerFile(folder, { key: 'k'.repeat(43), port, url: `http://127.0.0.1:${port}`, pid: process.pid });
     const wrong = await command(['start', 'nosuch', '{}', '--id', 'lost']);
     expect([wrong.code, wrong.out]).toEqual([0, '✓ Started lost\n']);
-    expect(wrong.err).toContain('! The server here has no agent "nosuch" (it has travel)');
+    expect(wrong.err).toContain('! The server on this folder has no agent "nosuch" (it has travel)');
     const right = await command(['start', 'travel', '--id', 'second']);
-    expect(right.err).toBe('waitstate show second shows how it goes.\n');
+    expect(right.err).toBe('Run "waitstate show second" to see its progress.\n');
     expect((await command(['start', 'nosuch', '--json'])).err).toBe('');
   });
 
-  it('takes its input from a file or from standard input', async () => {
+  it('reads its input from a file or from standard input', async () => {
     const folder = freshFolder();
     const command = runIn(folder);
     writeFileSync(join(folder, 'in.json'), '[1, 2]');
@@ -64,47 +65,47 @@ describe('waitstate start', () => {
     expect((await command(['show', 'piped', '--json'])).json()).toMatchObject([{ input: { a: 1 } }]);
   });
 
-  it('starts one run for one id or one key', async () => {
+  it('starts only one run for the same id or key', async () => {
     const command = runIn(freshFolder());
     const [first] = (await command(['start', 'travel', '--key', 'mail-7', '--json'])).json();
     const [second] = (await command(['start', 'travel', '--key', 'mail-7', '--json'])).json();
     expect([first?.isNew, second?.isNew, second?.run]).toEqual([true, false, first?.run]);
     const again = await command(['start', 'travel', '--key', 'mail-7']);
-    expect(again.out).toContain('There is such a run already');
+    expect(again.out).toContain('This run already exists');
     const other = await command(['start', 'other', '--id', String(first?.run), '--json']);
     expect([other.code, other.error().code]).toEqual([4, 'RUN_EXISTS']);
   });
 
   it.each([
     ['{"a":1,}', 'line 1, column 7: trailing comma before }'],
-    ['hello', `Text needs double quotes: '"hello"'`],
-    ['', 'The input is empty, and must be JSON.'],
+    ['hello', `A string needs double quotes: '"hello"'`],
+    ['', 'The input is empty; JSON is expected.'],
     ['{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3: expected a comma or }'],
     ['{"a":1,"a":2}', 'duplicate field "a"'],
-  ])('says where its input is wrong: %j', async (input, problem) => {
+  ])('reports the position of a mistake in its input: %j', async (input, problem) => {
     const { code, err } = await runIn(freshFolder())(['start', 'travel', input]);
     expect(code).toBe(2);
     expect(err.replace(/\n */g, ' ')).toContain(problem);
   });
 
-  it('shows the place in a long line', async () => {
+  it('shows an excerpt of a long line around a mistake', async () => {
     const long = `{"list": [${'1, '.repeat(50)} oops]}`;
     const { err } = await runIn(freshFolder())(['start', 'travel', long]);
     const [line = '', mark = ''] = err.split('\n').slice(-4);
     expect(line[mark.indexOf('^')]).toBe('o');
   });
 
-  it('refuses what it cannot read', async () => {
+  it('rejects input that it cannot read', async () => {
     const command = runIn(freshFolder());
     expect((await command(['start', 'x', '--input', '/no/such/file'])).err).toContain('cannot be read');
-    expect((await command(['start', 'x', '1', '--input', 'f'])).err).toContain('given twice');
-    expect((await command(['start', 'x', '--timeout', 'soon'])).err).toContain('length of time such as 90s');
+    expect((await command(['start', 'x', '1', '--input', 'f'])).err).toContain('not both');
+    expect((await command(['start', 'x', '--timeout', 'soon'])).err).toContain('duration such as 90s');
     expect((await command(['start', ''])).code).toBe(2);
   });
 });
 
 describe('waitstate signal', () => {
-  it('wakes a run, once for one id', async () => {
+  it('wakes a run, and sends a signal with the same id only once', async () => {
     const folder = freshFolder();
     const world = chatIn(folder);
     const chat = await world.start({ prompt: 'Be kind.' }, { id: 'chat-7' });
@@ -129,36 +130,36 @@ describe('waitstate cancel', () => {
     return { world, trip, command: runIn(folder) };
   }
 
-  it('asks when something would be undone, and does nothing when the answer is no', async () => {
+  it('asks for confirmation if there are steps to undo, and does nothing if you decline', async () => {
     const { command, trip } = await paid();
     const { code, err } = await command(['cancel', 'trip-42'], { columns: 80, input: 'n' });
     expect(code).toBe(1);
-    expect(err).toContain('Cancelling run "trip-42" undoes 1 step: pay.');
+    expect(err).toContain('Cancelling run "trip-42" will undo 1 step: pay.');
     expect(err).toContain('Nothing was done.');
     expect(await trip.status()).toBe('WAITING_FOR_SIGNAL');
   });
 
-  it('goes on when the answer is yes', async () => {
+  it('cancels the run if you confirm', async () => {
     const { command, trip, world } = await paid();
     const { code, out } = await command(['cancel', 'trip-42', '--reason', 'Rain.'], { columns: 80, input: 'y' });
     expect(code).toBe(0);
-    expect(out).toContain('while it undoes what it did');
+    expect(out).toContain('while its steps are undone');
     await world.skip({ hours: 2 });
     expect(await trip.status()).toBe('CANCELLED');
     expect((await command(['show', 'trip-42'])).out).toContain('was cancelled: Rain.');
   });
 
-  it('refuses without a terminal, unless it is told that it is meant', async () => {
+  it('fails without a terminal, unless --yes is given', async () => {
     const { command } = await paid();
     const refused = await command(['cancel', 'trip-42']);
     expect(refused.code).toBe(2);
-    expect(refused.err).toContain('Pass --yes if you mean it.');
+    expect(refused.err).toContain('Pass --yes to confirm.');
     expect((await command(['cancel', 'trip-42', '--yes', '--json'])).json()).toEqual([
       { run: 'trip-42', status: 'ENDING' },
     ]);
   });
 
-  it('refuses what had ended, and says what was cancelled before', async () => {
+  it('fails for a run that has ended, and reports a run that is already cancelled', async () => {
     const folder = freshFolder();
     const world = travelIn(folder, { hoursAgo: 1 });
     await world.start({ to: 'Nowhere' }, { id: 'trip-44' });
@@ -166,25 +167,25 @@ describe('waitstate cancel', () => {
     const command = runIn(folder);
     const late = await command(['cancel', 'trip-44', '--json']);
     expect([late.code, late.error().code, late.out]).toEqual([4, 'RUN_ENDED', '']);
-    expect(late.error().message).toContain('had ended already: it is FAILED');
+    expect(late.error().message).toContain('has already ended (FAILED)');
     await command(['cancel', 'trip-45']);
     const again = await command(['cancel', 'trip-45']);
-    expect([again.code, again.out]).toEqual([0, '= trip-45 was cancelled before: CANCELLED\n']);
+    expect([again.code, again.out]).toEqual([0, '= trip-45 was already cancelled: CANCELLED\n']);
   });
 
-  it('does not ask when nothing would be undone', async () => {
+  it('does not ask for confirmation if there is nothing to undo', async () => {
     const { command } = await paid();
     expect((await command(['cancel', 'trip-43', '--json'])).json()).toEqual([{ run: 'trip-43', status: 'CANCELLED' }]);
   });
 });
 
 describe('waitstate retry', () => {
-  it('lets a run that failed go on, and refuses others', async () => {
+  it('resumes a failed run, and fails for other runs', async () => {
     const folder = freshFolder();
     const world = travelIn(folder, { hoursAgo: 1 });
     await world.start({ to: 'Nowhere' }, { id: 'trip-43' });
     const command = runIn(folder);
-    expect((await command(['retry', 'trip-43'])).out).toContain('trip-43 goes on: READY');
+    expect((await command(['retry', 'trip-43'])).out).toContain('trip-43 resumes: READY');
     const again = await command(['retry', 'trip-43', '--json']);
     expect([again.code, again.error().code]).toEqual([4, 'TRANSITION_REFUSED']);
   });

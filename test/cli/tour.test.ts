@@ -10,13 +10,13 @@ import { checkpointStore } from '../../lambda/embedded.ts';
 const program = fileURLToPath(new URL('../../cli/tour.ts', import.meta.url));
 const { FORCE_COLOR: _, NO_COLOR: __, ...environment } = process.env;
 
-interface Ended {
+interface TourResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-const tour = (cwd: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
+const tour = (cwd: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<TourResult> =>
   new Promise((resolve) => {
     const options = { cwd, env: { ...environment, ...env } };
     execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) =>
@@ -26,32 +26,32 @@ const tour = (cwd: string, args: readonly string[] = [], env: NodeJS.ProcessEnv 
 
 describe('the tour', () => {
   const folder = mkdtempSync(join(tmpdir(), 'waitstate-tour-'));
-  let ended: Ended;
+  let result: TourResult;
   beforeAll(async () => {
-    ended = await tour(folder);
+    result = await tour(folder);
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('ends well and says nothing on standard error', () => {
-    expect(ended).toMatchObject({ code: 0, stderr: '' });
+  it('succeeds without output on standard error', () => {
+    expect(result).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('kills a process, and another one goes on without paying again', () => {
-    const killed = /pid (\d+) {2}killed \(SIGKILL\)/.exec(ended.stdout)?.[1];
-    const resumed = /pid (\d+) {2}goes on from version 2/.exec(ended.stdout)?.[1];
+  it('kills a process, and another one resumes without paying again', () => {
+    const killed = /pid (\d+) {2}killed \(SIGKILL\)/.exec(result.stdout)?.[1];
+    const resumed = /pid (\d+) {2}resumes from version 2/.exec(result.stdout)?.[1];
     expect(killed).toBeDefined();
     expect(resumed).toBeDefined();
     expect(resumed).not.toBe(killed);
-    expect(ended.stdout).toContain(`pid ${resumed}  finds the result of call-1, does not search again`);
-    expect(ended.stdout).toContain('searches paid: 1');
+    expect(result.stdout).toContain(`pid ${resumed}  reuses the result of call-1, does not search again`);
+    expect(result.stdout).toContain('searches paid: 1');
   });
 
-  it('lets one of two writers win and tells the other', () => {
-    expect(ended.stdout).toMatch(/(phone|laptop) +wrote version 4/);
-    expect(ended.stdout).toMatch(/(phone|laptop) +StaleVersionError/);
+  it('lets one of two writers win and reports the conflict to the other', () => {
+    expect(result.stdout).toMatch(/(phone|laptop) +wrote version 4/);
+    expect(result.stdout).toMatch(/(phone|laptop) +StaleVersionError/);
   });
 
-  it('leaves two runs that chose differently, both whole, with the story that it told', async () => {
+  it('leaves two intact runs that chose different flights', async () => {
     const [own = ''] = readdirSync(join(folder, '.waitstate'));
     const store = checkpointStore<Trip>({ folder: join(folder, '.waitstate', own) });
     const [trip, cheap] = await Promise.all([store.load('trip'), store.load('trip-cheap')]);
@@ -63,20 +63,20 @@ describe('the tour', () => {
     for await (const { step } of store.history('trip')) steps.push(step);
     expect(steps).toEqual(['read request', 'search flights', 'choose flight', 'approve', 'pay', 'book flight']);
     expect(await store.verify('trip')).toMatchObject({ ok: true, checkpoints: 6, payloads: 1 });
-    expect(ended.stdout.match(/whole: \d checkpoints/g)).toHaveLength(2);
+    expect(result.stdout.match(/intact: \d checkpoints/g)).toHaveLength(2);
     await store.close();
   });
 
-  it('fits 80 columns and has no colours where there is no terminal', () => {
-    expect(ended.stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
-    expect(ended.stdout).not.toContain('\u001b');
+  it('fits 80 columns and prints no colors without a terminal', () => {
+    expect(result.stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(result.stdout).not.toContain('\u001b');
   });
 
-  it('can be taken again', async () => {
+  it('can be run again in the same directory', async () => {
     expect(await tour(folder)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('removes nothing from a folder that it is given', async () => {
+  it('keeps the files of a folder that is not empty', async () => {
     const given = join(folder, 'given');
     expect(await tour(folder, ['--folder', given])).toMatchObject({ code: 0 });
     writeFileSync(join(given, 'mine.txt'), 'keep this');
@@ -86,7 +86,7 @@ describe('the tour', () => {
     expect(existsSync(join(given, 'mine.txt'))).toBe(true);
   });
 
-  it('explains itself, and says which option it does not know', async () => {
+  it('prints its help, and names an unknown option', async () => {
     expect(await tour(folder, ['--help'])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('Usage: npm run tour'),

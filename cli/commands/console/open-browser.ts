@@ -8,8 +8,8 @@ const OPEN_COMMANDS: { readonly [platform: string]: readonly string[] } = {
 };
 
 /**
- * Opens a server of this machine in a browser where somebody sits at it; where that fails, they have seen the URL. The
- * key does not go to the browser by its arguments, which others can read.
+ * Opens the local server in a browser, if the command runs on a desktop. If that fails, the URL is already printed. The
+ * browser gets a ticket instead of the key, because other users can read the arguments of a process.
  */
 export function openBrowser(keyedUrl: string, { ask, environment }: Terminal): void {
   if (!ask || environment.SSH_CONNECTION || environment.CI) return;
@@ -19,7 +19,7 @@ export function openBrowser(keyedUrl: string, { ask, environment }: Terminal): v
   child.unref();
 }
 
-/** The same URL with what lets in once in the place of the key. */
+/** Replaces the key in a URL with a ticket that works once. */
 export function withTicket(keyedUrl: string): string {
   const url = new URL(keyedUrl);
   url.search = new URLSearchParams({ ticket: createTicket(url.searchParams.get('key') ?? '') }).toString();

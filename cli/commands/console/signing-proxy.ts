@@ -8,7 +8,7 @@ import { createSigner, type Sign } from './signing.ts';
 
 export interface ProxyOptions {
   readonly apiUrl: string;
-  /** @default any that is free */
+  /** @default any free port */
   readonly port?: number | undefined;
   readonly tenant: string;
   /** Signs requests to the API. @default with the credentials that the AWS SDK finds */
@@ -16,14 +16,14 @@ export interface ProxyOptions {
 }
 
 export interface Proxy {
-  /** With the key that opens it. */
+  /** Contains the key of the proxy. */
   readonly url: string;
   close(): Promise<void>;
 }
 
 /**
- * A proxy on this machine alone that signs what passes. Whoever has the key of its URL acts with the AWS credentials of
- * whoever started it, so it is guarded as the local server is.
+ * Starts a proxy on the loopback address that signs requests to an API. Everyone who has the key in its URL acts with the
+ * AWS credentials of the user who started it, so it has the same guard as the local server.
  */
 export async function startProxy({ apiUrl, port, tenant, sign }: ProxyOptions): Promise<Proxy> {
   const signRequest = sign ?? (await createSigner(apiUrl));
@@ -50,29 +50,29 @@ export async function startProxy({ apiUrl, port, tenant, sign }: ProxyOptions): 
   };
 }
 
-const NO_KEY = 'Open the URL that "waitstate console" printed: it has the key of this proxy.';
+const NO_KEY = 'This needs the key of the proxy. Open the URL that "waitstate console" printed.';
 
-// What API Gateway takes at most.
+// The limit of API Gateway.
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
-// Of one connection only, or of this proxy and its browser.
+// Headers that belong to one connection, or only to the browser and this proxy.
 const DROPPED_REQUEST_HEADERS =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|cookie|authorization|content-length|accept-encoding|expect|origin|referer|sec-fetch-.*|x-amz-.*|x-forwarded-.*)$/;
 const DROPPED_RESPONSE_HEADERS =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|set-cookie|content-encoding|content-length|strict-transport-security|cache-control|x-amzn?-.*|apigw-requestid|date)$/;
 
-/** Sends a request on, signed, and its answer back piece by piece. */
+/** Forwards a signed request, and streams the response back. */
 async function forward(request: Request, apiUrl: string, sign: Sign): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   const url = `${apiUrl.replace(/\/+$/, '')}${pathname}${search}`;
   const body = await readBody(request);
   if (body === 'too large')
-    return problemResponse(413, 'TOO_LARGE', `A request may have ${MAX_BODY_BYTES} bytes at most.`);
+    return problemResponse(413, 'TOO_LARGE', `A request body can have at most ${MAX_BODY_BYTES} bytes.`);
   const { method, signal } = request;
   try {
     const headers = new Headers(await sign({ url, method, body }));
     for (const [name, value] of request.headers) if (!DROPPED_REQUEST_HEADERS.test(name)) headers.set(name, value);
-    // What comes compressed would be unpacked on the way, and its length be another.
+    // fetch would decompress the response, and its length would no longer match.
     headers.set('accept-encoding', 'identity');
     const response = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal });
     return new Response(response.body, { status: response.status, headers: responseHeaders(response, apiUrl) });
@@ -81,7 +81,7 @@ async function forward(request: Request, apiUrl: string, sign: Sign): Promise<Re
   }
 }
 
-/** The body as a whole, since a signature covers it. */
+/** Reads the whole body, because the signature covers it. */
 async function readBody(request: Request): Promise<Uint8Array<ArrayBuffer> | 'too large' | undefined> {
   if (!request.body) return undefined;
   const chunks: Uint8Array[] = [];
@@ -103,7 +103,7 @@ function responseHeaders(response: Response, apiUrl: string): Headers {
   return headers;
 }
 
-/** A place of the API as a place of this proxy. */
+/** Rewrites a location of the API to one of this proxy. */
 function rewriteLocation(location: string, apiUrl: string): string {
   const api = new URL(apiUrl);
   const target = URL.parse(location, api.href);
@@ -118,7 +118,7 @@ function describeFailure(error: unknown): string {
   const reason = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
   const isCredentials = /Credentials|Token/i.test(name);
   const advice = isCredentials
-    ? ' Log in again (such as by "aws sso login"), then reload.'
-    : ' Is the URL of the API right?';
-  return `The API did not answer: ${reason}.${advice}`;
+    ? ' Log in again (for example with "aws sso login"), then reload.'
+    : ' Check the URL of the API.';
+  return `The API did not respond: ${reason}.${advice}`;
 }

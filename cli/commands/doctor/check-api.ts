@@ -3,7 +3,7 @@ import { errorSummary, type Finding, fail, ok, warn } from './finding.ts';
 
 const TIMEOUT_MS = 10_000;
 
-/** Looks at the API: that it answers, that it answers nobody without credentials, and that it answers us. */
+/** Checks the API: it responds, it rejects requests without credentials, and it accepts yours. */
 export async function* checkApi(apiUrl: string): AsyncGenerator<Finding> {
   const url = `${apiUrl.replace(/\/+$/, '')}/api/runs?limit=1`;
   try {
@@ -11,20 +11,20 @@ export async function* checkApi(apiUrl: string): AsyncGenerator<Finding> {
     if (unsignedStatus < 400) {
       yield fail(
         'api',
-        `${apiUrl} answers without credentials`,
-        'Put an authorizer (IAM or JWT) before every route but /approvals.',
+        `${apiUrl} accepts requests without credentials`,
+        'Add an authorizer (IAM or JWT) to every route except /approvals.',
       );
       return;
     }
     if (unsignedStatus === 404)
-      yield fail('api', `${apiUrl} has no /api/runs`, 'Check the output WaitstateApiUrl: with or without a stage?');
-    else yield ok('api', `${apiUrl} answers, and asks for credentials`);
+      yield fail('api', `${apiUrl} has no /api/runs`, 'Check the stack output WaitstateApiUrl; it may lack the stage.');
+    else yield ok('api', `${apiUrl} responds, and requires credentials`);
     if (unsignedStatus !== 404) yield await signedAccessFinding(url);
   } catch (error) {
     yield fail(
       'api',
-      `${apiUrl} does not answer: ${errorSummary((error as Error).cause ?? error)}`,
-      'Check the URL and the network; is the stack deployed?',
+      `${apiUrl} does not respond: ${errorSummary((error as Error).cause ?? error)}`,
+      'Check the URL, the network, and whether the stack is deployed.',
     );
   }
 }
@@ -33,12 +33,12 @@ async function signedAccessFinding(url: string): Promise<Finding> {
   const sign = await createSigner(url);
   const headers = Object.fromEntries(await sign({ url, method: 'GET', body: undefined }));
   const status = await statusOf(url, headers);
-  if (status < 400) return ok('api rights', 'it answers you');
+  if (status < 400) return ok('api access', 'it accepts your credentials');
   const advice =
-    'Allow execute-api:Invoke on the API; and see that your role has one of its roles (viewer, approver, operator, starter).';
+    'Allow execute-api:Invoke on the API, and give your IAM role one of its roles (viewer, approver, operator, starter).';
   return status >= 500
-    ? fail('api rights', `it answers ${status}`, 'Look into the log of its function.')
-    : warn('api rights', `it answers you ${status}`, advice);
+    ? fail('api access', `it responds with status ${status}`, 'Check the logs of its Lambda function.')
+    : warn('api access', `it rejects your credentials with status ${status}`, advice);
 }
 
 async function statusOf(url: string, headers: Readonly<Record<string, string>>): Promise<number> {

@@ -8,11 +8,11 @@ import { checkTable } from './check-table.ts';
 import { type ClockSkew, clockFinding, measureClockSkew } from './clock-skew.ts';
 import { errorSummary, type Finding, fail, ok } from './finding.ts';
 
-/** Looks at a place on AWS: the account, then the table, the bucket, the key and the API, each by calls that change nothing. */
+/** Checks a target on AWS: the account, the table, the bucket, the key and the API, with calls that change nothing. */
 export async function* checkAws(target: AwsTarget, now: () => number): AsyncGenerator<Finding> {
   const dynamo = await importPackage('@aws-sdk/client-dynamodb', () => import('@aws-sdk/client-dynamodb'));
   if ('status' in dynamo) return yield dynamo;
-  // A doctor that waits is no help: what does not answer soon is said so.
+  // Short timeouts: a service that does not respond soon is reported.
   const client = new dynamo.DynamoDBClient(FAIL_FAST);
   const clock: ClockSkew = measureClockSkew(client.middlewareStack, now);
   try {
@@ -43,11 +43,11 @@ export async function* checkAws(target: AwsTarget, now: () => number): AsyncGene
 
 const FAIL_FAST = { maxAttempts: 2, requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000 } };
 
-const REGION_ADVICE = 'Set AWS_REGION, pass --region, or name a profile that has one by --profile.';
+const REGION_ADVICE = 'Set AWS_REGION, pass --region, or choose a profile with a region with --profile.';
 const CREDENTIALS_ADVICE =
-  'Log in (such as by "aws sso login"), set AWS_PROFILE or AWS_ACCESS_KEY_ID, or pass --profile.';
+  'Log in (for example with "aws sso login"), set AWS_PROFILE or AWS_ACCESS_KEY_ID, or pass --profile.';
 
-// Engines on one machine have no names for buckets.
+// Local S3 engines have no DNS names for buckets.
 const pathStyle = () =>
   process.env.AWS_ENDPOINT_URL_S3 || process.env.AWS_ENDPOINT_URL ? { forcePathStyle: true } : {};
 
@@ -64,7 +64,7 @@ async function checkSetting<T>(
   }
 }
 
-/** A package that only those need who use AWS. */
+/** Imports an optional package that is needed only on AWS. */
 async function importPackage<M>(name: string, load: () => Promise<M>): Promise<M | Finding> {
   try {
     return await importOptionalPeer(name, load);

@@ -5,14 +5,14 @@ import { isDenied, type ProbedCall, permissionFinding } from './permissions.ts';
 
 type S3 = typeof import('@aws-sdk/client-s3');
 
-/** Looks at the bucket: whether it is there, and may be used. Nothing is left in it. */
+/** Checks that the bucket exists and that you have the permissions. Leaves nothing in it. */
 export async function* checkBucket(sdk: S3, client: S3Client, Bucket: string): AsyncGenerator<Finding> {
   try {
     const found = await bucketFinding(sdk, client, Bucket);
     yield found;
     if (found.status === 'ok')
       yield permissionFinding(
-        'bucket rights',
+        'bucket access',
         `the bucket "${Bucket}" and its objects`,
         await probeBucket(sdk, client, Bucket),
       );
@@ -30,8 +30,8 @@ async function bucketFinding(sdk: S3, client: S3Client, Bucket: string): Promise
     if (status === 404 || name === 'NoSuchBucket')
       return fail(
         'bucket',
-        `there is no bucket "${Bucket}"`,
-        'Check name and account; or deploy the stack, or make it as docs/reference/storage-on-aws.md says.',
+        `bucket "${Bucket}" does not exist`,
+        'Check the name and the account. Deploy the stack, or create the bucket as in docs/reference/storage-on-aws.md.',
       );
     if (status === 301 || name === 'PermanentRedirect')
       return fail(
@@ -42,12 +42,12 @@ async function bucketFinding(sdk: S3, client: S3Client, Bucket: string): Promise
     if (isDenied(error))
       return fail(
         'bucket',
-        `nobody may look into "${Bucket}"`,
-        `Allow s3:ListBucket on the bucket "${Bucket}"; or it is another account's.`,
+        `access to "${Bucket}" is denied`,
+        `Allow s3:ListBucket on the bucket "${Bucket}", and check that it belongs to your account.`,
       );
     return fail(
       'bucket',
-      `no good answer: ${name}: ${errorSummary(error)}`,
+      `request failed: ${name}: ${errorSummary(error)}`,
       'Check the network, and AWS_ENDPOINT_URL_S3 if it is set.',
     );
   }
@@ -74,7 +74,7 @@ async function probeBucket(sdk: S3, client: S3Client, Bucket: string): Promise<r
       () => client.send(new sdk.GetObjectCommand({ Bucket, Key: PROBE_KEY })),
       /NoSuchKey|NotFound/,
     ),
-    // An upload that is begun and given up writes nothing, and needs the right to write.
+    // Starting and aborting a multipart upload needs the permission to write, but writes nothing.
     await probe('s3:PutObject', startUpload, /^$/),
     ...(upload.id === undefined
       ? []

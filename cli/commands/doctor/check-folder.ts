@@ -6,7 +6,7 @@ import type { Target } from '../../target/target.ts';
 import { pluralize } from '../output/print-result.ts';
 import { errorSummary, type Finding, fail, ok, warn } from './finding.ts';
 
-/** Looks at a folder of this machine: whether it can be used, whether what is in it opens, whether a server works on it. */
+/** Checks a folder on this machine: that it is writable, that its store opens, and that a server runs on it. */
 export async function* checkFolder(folder: string, openTarget: () => Promise<Target>): AsyncGenerator<Finding> {
   const found = await checkWritable(folder);
   yield found;
@@ -19,23 +19,23 @@ export async function* checkFolder(folder: string, openTarget: () => Promise<Tar
 async function checkWritable(folder: string): Promise<Finding> {
   const there = await stat(folder).catch(() => undefined);
   if (there && !there.isDirectory())
-    return fail('folder', `${folder} is a file`, 'Move it away, or name another folder by --folder.');
+    return fail('folder', `${folder} is a file`, 'Move the file, or choose another folder with --folder.');
   if (!there) return checkParent(folder);
   const probe = join(folder, `.doctor-${process.pid}`);
   try {
     await (await open(probe, 'wx', 0o600)).close();
     await rm(probe);
-    return ok('folder', `${folder} can be written`);
+    return ok('folder', `${folder} is writable`);
   } catch (error) {
     return fail(
       'folder',
-      `${folder} cannot be written: ${errorSummary(error)}`,
-      `Make it yours (chown), or name another by --folder.`,
+      `${folder} is not writable: ${errorSummary(error)}`,
+      'Change its owner (chown), or choose another folder with --folder.',
     );
   }
 }
 
-/** A folder that is not there is made when it is first needed, where that can be done. */
+/** A missing folder is created on first use, if its parent is writable. */
 async function checkParent(folder: string): Promise<Finding> {
   let parent = dirname(resolve(folder));
   while (!(await exists(parent))) parent = dirname(parent);
@@ -45,21 +45,21 @@ async function checkParent(folder: string): Promise<Finding> {
   } catch (error) {
     return fail(
       'folder',
-      `${folder} is not there and cannot be made: ${errorSummary(error)}`,
-      'Name another folder by --folder.',
+      `${folder} does not exist and cannot be created: ${errorSummary(error)}`,
+      'Choose another folder with --folder.',
     );
   }
   return warn(
     'folder',
-    `${folder} is not there yet`,
-    'It is made by "waitstate dev" or "waitstate start". Are you in the right folder?',
+    `${folder} does not exist yet`,
+    'Check the current directory. "waitstate dev" and "waitstate start" create the folder.',
   );
 }
 
 const exists = (path: string): Promise<boolean> => stat(path).then(Boolean, () => false);
 
 const MB = 1024 * 1024;
-// The kinds of file system on which SQLite's write-ahead log does not work: NFS, SMB and CIFS.
+// The file system types on which SQLite's write-ahead log does not work: NFS, SMB and CIFS.
 const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42]);
 
 async function checkDisk(folder: string): Promise<Finding> {
@@ -69,15 +69,15 @@ async function checkDisk(folder: string): Promise<Finding> {
   if (NETWORK_FILE_SYSTEMS.has(type))
     return fail(
       'disk',
-      `${folder} is on a network`,
-      'Use a folder on a disk of this machine: the store locks by shared memory.',
+      `${folder} is on a network file system`,
+      'Use a folder on a local disk: the store needs shared memory for its locks.',
     );
   const free = Math.floor((bavail * bsize) / MB);
   const text =
     free >= 10_240 ? `${Math.floor(free / 1024).toLocaleString('en')} GB free` : `${free.toLocaleString('en')} MB free`;
-  if (free < 50) return fail('disk', text, 'Make space before anything is started: a full disk stops every run.');
+  if (free < 50) return fail('disk', text, 'Free disk space before you start runs: a full disk stops every run.');
   return free < 1024
-    ? warn('disk', text, 'Make space soon, or prune old runs: waitstate prune RUN --keep-last N.')
+    ? warn('disk', text, 'Free disk space, or prune old runs with "waitstate prune RUN --keep-last N".')
     : ok('disk', text);
 }
 
@@ -89,14 +89,14 @@ async function checkStore(openTarget: () => Promise<Target>): Promise<Finding> {
     const isMore = counts.some((count) => count.isMore);
     return ok('store', `opens; ${isMore ? 'more than ' : ''}${pluralize(runs, 'run')} of tenant "${operator.tenant}"`);
   } catch (error) {
-    return fail('store', errorSummary(error), 'Restore the folder from a backup, or move it away and begin anew.');
+    return fail('store', errorSummary(error), 'Restore the folder from a backup, or move it and start with a new one.');
   }
 }
 
 async function checkServer(folder: string): Promise<Finding> {
-  const advice = 'Start one, so that runs go on: waitstate dev AGENT-FILES.';
+  const advice = 'Start one, so that runs execute: waitstate dev AGENT-FILES.';
   const server = await findRunningServer(folder);
-  if (!server) return warn('server', 'none is running', advice);
+  if (!server) return warn('server', 'no server is running', advice);
   const { origin } = new URL(server.url);
   const response = await fetch(origin, { redirect: 'manual', signal: AbortSignal.timeout(3_000) }).catch(
     () => undefined,
@@ -105,7 +105,7 @@ async function checkServer(folder: string): Promise<Finding> {
   if (response && response.status < 500) return ok('server', `${origin}, pid ${server.pid}`);
   return fail(
     'server',
-    `${origin} (pid ${server.pid}) does not answer`,
+    `${origin} (pid ${server.pid}) does not respond`,
     'Stop that process, then start the server again.',
   );
 }

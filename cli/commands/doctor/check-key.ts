@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { errorSummary, type Finding, fail, ok } from './finding.ts';
 
-/** Whether the KMS key wraps and opens the key of a run. */
+/** Checks that the KMS key can wrap and unwrap the key of a run. */
 export async function checkKey(keyId: string): Promise<Finding> {
   const { kmsKeys } = await import('../../../lambda/checkpoints/encryption/kms-keys.ts');
   const about = { tenant: 'waitstate-doctor', run: 'none', owner: '' };
@@ -13,7 +13,7 @@ export async function checkKey(keyId: string): Promise<Finding> {
     return fail(
       'key',
       errorSummary(error),
-      'Allow kms:Encrypt and kms:Decrypt on the key; its policy may ask for a tenant or an owner.',
+      'Allow kms:Encrypt and kms:Decrypt on the key; its policy may require a tenant or an owner in the encryption context.',
     );
   }
 }

@@ -3,4 +3,6 @@ import { type Finding, fail, ok } from './finding.ts';
 
 /** Whether this Node can run Waitstate. */
 export const checkNode = (version: string): Finding =>
-  isSupportedNode(version) ? ok('node', version) : fail('node', `${version}, and ${NODE.least} is needed`, NODE.mend);
+  isSupportedNode(version)
+    ? ok('node', version)
+    : fail('node', `${version}; version ${NODE.minVersion} or later is required`, NODE.advice);

@@ -7,7 +7,7 @@ import { isDenied, type ProbedCall, permissionFinding } from './permissions.ts';
 
 type Dynamo = typeof import('@aws-sdk/client-dynamodb');
 
-/** Looks at the table: whether it is there, made as it must be, and may be used. */
+/** Checks that the table exists, that it has the right keys and indexes, and that you have the permissions. */
 export async function* checkTable(sdk: Dynamo, client: DynamoDBClient, table: string): AsyncGenerator<Finding> {
   try {
     const { Table = {} } = await client.send(new sdk.DescribeTableCommand({ TableName: table }));
@@ -19,7 +19,7 @@ export async function* checkTable(sdk: Dynamo, client: DynamoDBClient, table: st
     if (found.status === 'fail') return;
   }
   yield await timeToLiveFinding(sdk, client, table);
-  yield permissionFinding('table rights', `the table "${table}"`, await probeTable(sdk, client, table));
+  yield permissionFinding('table access', `the table "${table}"`, await probeTable(sdk, client, table));
 }
 
 function describeFailure(table: string, error: unknown): Finding {
@@ -27,24 +27,24 @@ function describeFailure(table: string, error: unknown): Finding {
   if (name === 'ResourceNotFoundException')
     return fail(
       'table',
-      `there is no table "${table}"`,
-      'Check name, region and account; or deploy the stack, or make it as docs/reference/storage-on-aws.md says.',
+      `table "${table}" does not exist`,
+      'Check the name, the region and the account. Deploy the stack, or create the table as in docs/reference/storage-on-aws.md.',
     );
   if (/AccessDenied/.test(name))
     return warn(
       'table',
-      `nobody may look how "${table}" is made`,
-      'Allow dynamodb:DescribeTable to have that checked.',
+      `not allowed to describe "${table}"`,
+      'Allow dynamodb:DescribeTable to check its keys and indexes.',
     );
   if (/UnrecognizedClient|InvalidSignature|ExpiredToken|InvalidAccessKeyId|MissingAuthentication/.test(name))
     return fail(
       'table',
-      `the credentials are refused: ${errorSummary(error)}`,
+      `AWS rejects the credentials: ${errorSummary(error)}`,
       'Log in again, or use other credentials.',
     );
   const mend =
     status === 0 ? 'Check the network, the region, and AWS_ENDPOINT_URL_DYNAMODB if it is set.' : 'Try again later.';
-  return fail('table', `no good answer: ${name}: ${errorSummary(error)}`, mend);
+  return fail('table', `request failed: ${name}: ${errorSummary(error)}`, mend);
 }
 
 interface KeyPart {
@@ -54,23 +54,23 @@ interface KeyPart {
 
 const keysText = (keys: readonly KeyPart[] = []): string => keys.map(({ AttributeName }) => AttributeName).join(', ');
 
-/** Whether keys and indexes are those that the store uses. */
+/** Checks the keys and the indexes. */
 function shapeFinding(
   table: string,
   { KeySchema, GlobalSecondaryIndexes = [], TableStatus }: TableDescription,
 ): Finding {
   const made =
-    'Waitstate needs a table of its own, as docs/reference/storage-on-aws.md says (TABLE of waitstate/dynamodb).';
+    'Waitstate needs its own table. Create it as in docs/reference/storage-on-aws.md (TABLE of waitstate/dynamodb).';
   const found = keysText(KeySchema);
   const expected = keysText(TABLE.KeySchema);
   if (found !== expected)
-    return fail('table', `"${table}" has the key ${found || 'of nobody'}, and must have ${expected}`, made);
+    return fail('table', `"${table}" must have the key ${expected}; found ${found || 'none'}`, made);
   const wrong = TABLE.GlobalSecondaryIndexes.flatMap((index) => {
     const there = GlobalSecondaryIndexes?.find(({ IndexName }) => IndexName === index.IndexName);
     if (!there) return [`index "${index.IndexName}" is missing`];
     if (keysText(there.KeySchema) !== keysText(index.KeySchema))
       return [
-        `index "${index.IndexName}" has the key ${keysText(there.KeySchema)}, and must have ${keysText(index.KeySchema)}`,
+        `index "${index.IndexName}" must have the key ${keysText(index.KeySchema)}; found ${keysText(there.KeySchema)}`,
       ];
     const { ProjectionType, NonKeyAttributes = [] } = there.Projection ?? {};
     const isProjected =
@@ -82,26 +82,26 @@ function shapeFinding(
   if (wrong.length > 0) return fail('table', wrong.join('; '), made);
   if (TableStatus !== undefined && TableStatus !== 'ACTIVE')
     return warn('table', `"${table}" is ${TableStatus}`, 'Wait until it is ACTIVE.');
-  return ok('table', `"${table}", with its ${Object.keys(LISTS).length} indexes`);
+  return ok('table', `"${table}", with ${Object.keys(LISTS).length} indexes`);
 }
 
 function streamFinding({
   StreamSpecification: { StreamEnabled, StreamViewType } = {} as never,
 }: TableDescription): Finding {
   if (StreamEnabled && StreamViewType === STREAM.StreamViewType) return ok('stream', 'new and old images');
-  const found = StreamEnabled ? `it carries ${StreamViewType}` : 'it is off';
+  const found = StreamEnabled ? `it contains ${StreamViewType}` : 'it is off';
   return warn(
     'stream',
     found,
-    'Durable runs need the stream of the table with new and old images; checkpoints alone do not.',
+    'Enable the stream of the table with new and old images. Durable runs need it; checkpoints alone do not.',
   );
 }
 
-/** Whether the table removes what nobody misses. */
+/** Checks that the table deletes expired records. */
 async function timeToLiveFinding(sdk: Dynamo, client: DynamoDBClient, TableName: string): Promise<Finding> {
   const check = 'time to live';
   const wanted = `for the attribute "${TIME_TO_LIVE.AttributeName}"`;
-  const mend = `Turn it on ${wanted}, as docs/reference/storage-on-aws.md says; until then expired links, shared results and early signals stay.`;
+  const mend = `Turn it on ${wanted}, as in docs/reference/storage-on-aws.md. Until then, expired links, shared results and early signals are not deleted.`;
   try {
     const { TimeToLiveDescription: { TimeToLiveStatus = 'DISABLED', AttributeName } = {} } = await client.send(
       new sdk.DescribeTimeToLiveCommand({ TableName }),
@@ -110,13 +110,13 @@ async function timeToLiveFinding(sdk: Dynamo, client: DynamoDBClient, TableName:
     if (AttributeName === TIME_TO_LIVE.AttributeName) return ok(check, wanted);
     return warn(check, `it is on for the attribute "${AttributeName}"`, `Turn that off. ${mend}`);
   } catch (error) {
-    const found = `nobody may look whether "${TableName}" has it`;
-    if (isDenied(error)) return warn(check, found, 'Allow dynamodb:DescribeTimeToLive to have that checked.');
-    return warn(check, `no good answer: ${errorSummary(error)}`, 'Try again later.');
+    const found = `not allowed to read it for "${TableName}"`;
+    if (isDenied(error)) return warn(check, found, 'Allow dynamodb:DescribeTimeToLive to check it.');
+    return warn(check, `request failed: ${errorSummary(error)}`, 'Try again later.');
   }
 }
 
-// Never true, so that nothing is written: DynamoDB says that it is not true only to those who may write.
+// Never true, so nothing is written. DynamoDB evaluates the condition only for callers who may write.
 const NEVER_TRUE = { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(pk)' };
 const PROBE_KEY = { pk: { S: 'waitstate-doctor/none' }, sk: { S: 'none' } };
 

@@ -2,12 +2,12 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { formatDuration } from '../../terminal/times.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
-/** How far the clock of this machine is from that of AWS, once there was an answer. */
+/** The difference between the clocks of this machine and of AWS; undefined until there was a response. */
 export interface ClockSkew {
   aheadMs: number | undefined;
 }
 
-/** Reads the time from each answer of a client, also from those that refuse. */
+/** Reads the time from every response to a client, including errors. */
 export function measureClockSkew(stack: DynamoDBClient['middlewareStack'], now: () => number): ClockSkew {
   const skew: ClockSkew = { aheadMs: undefined };
   stack.add(
@@ -18,27 +18,26 @@ export function measureClockSkew(stack: DynamoDBClient['middlewareStack'], now: 
       if (!Number.isNaN(date)) skew.aheadMs = now() - date;
       return result;
     },
-    // Closest to the wire, before anybody makes an error of the answer.
+    // Before the response is turned into an error.
     { step: 'deserialize', priority: 'low', name: 'waitstateClock' },
   );
   return skew;
 }
 
 const WARN_SKEW_MS = 30_000;
-// Signatures are refused from here on.
+// AWS rejects signatures from this difference on.
 const MAX_SKEW_MS = 5 * 60_000;
 
-/** What the difference means. */
+/** Rates the clock difference. */
 export function clockFinding({ aheadMs }: ClockSkew): Finding {
   if (aheadMs === undefined)
     return warn(
       'clock',
-      'AWS did not say what time it is',
-      'Nothing, if the clock of this machine is set by the network.',
+      'the responses of AWS contain no time',
+      'Make sure that the clock of this machine is synchronized (NTP).',
     );
   const text = `${formatDuration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} AWS`;
-  const advice =
-    'Have the clock of this machine set by the network (NTP): signatures, leases and deadlines depend on it.';
+  const advice = 'Synchronize the clock of this machine (NTP): signatures, leases and deadlines depend on it.';
   if (Math.abs(aheadMs) >= MAX_SKEW_MS) return fail('clock', text, advice);
-  return Math.abs(aheadMs) >= WARN_SKEW_MS ? warn('clock', text, advice) : ok('clock', 'as that of AWS');
+  return Math.abs(aheadMs) >= WARN_SKEW_MS ? warn('clock', text, advice) : ok('clock', 'in sync with AWS');
 }

@@ -1,9 +1,9 @@
-/** What a look at one part of the set-up found. */
+/** The result of one check of the setup. */
 export interface Finding {
   readonly check: string;
   readonly status: 'ok' | 'warn' | 'fail';
   readonly found: string;
-  /** What to do about it. */
+  /** How to fix it. The field is part of the JSON output, so its name stays. */
   readonly mend?: string;
 }
 
@@ -11,6 +11,6 @@ export const ok = (check: string, found: string): Finding => ({ check, status: '
 export const warn = (check: string, found: string, mend: string): Finding => ({ check, status: 'warn', found, mend });
 export const fail = (check: string, found: string, mend: string): Finding => ({ check, status: 'fail', found, mend });
 
-/** What an error says, on one line. */
+/** The first line of an error message, without its period. */
 export const errorSummary = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n')[0]?.replace(/\.$/, '') ?? '';

@@ -1,19 +1,19 @@
 import { errorDetails } from '../../../lambda/storage/aws/classify-aws-error.ts';
 import { errorSummary, type Finding, fail, ok } from './finding.ts';
 
-/** A call that was tried, and what came of it. */
+/** A call that was made to check a permission, and its error. */
 export interface ProbedCall {
   readonly action: string;
   readonly error: unknown;
 }
 
-/** Whether an error says that something is not allowed. */
+/** Whether an error means that a permission is missing. */
 export const isDenied = (error: unknown): boolean => {
   const { name, status } = errorDetails(error);
   return /AccessDenied|Forbidden|NotAuthorized|Unauthorized/.test(name) || status === 403;
 };
 
-/** What calls that were tried say of permissions. */
+/** Reports which permissions are missing. */
 export function permissionFinding(check: string, resource: string, calls: readonly ProbedCall[]): Finding {
   const denied = calls.filter(({ error }) => isDenied(error)).map(({ action }) => action);
   if (denied.length > 0)
@@ -23,7 +23,7 @@ export function permissionFinding(check: string, resource: string, calls: readon
     return fail(
       check,
       `${failed.action}: ${errorSummary(failed.error)}`,
-      'Try again; if it stays, the table or bucket is not what it should be.',
+      'Try again. If the error stays, check the configuration of the table or bucket.',
     );
   return ok(check, calls.map(({ action }) => action.replace(/^\w+:/, '')).join(', '));
 }

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import { EXPORT_FORMAT } from './checkpoint-lines.ts';
 
-/** What is known of a file that was exported. */
+/** The result of checking an exported file. */
 export interface ExportCheck {
   readonly ok: boolean;
   readonly runs: number;
@@ -26,7 +26,7 @@ interface ExportLine {
 
 const MAX_PROBLEMS = 20;
 
-/** Reads an export and says whether it is whole: every line, every chain of checkpoints, and the hash at its end. */
+/** Checks an export: every line, every chain of checkpoints, and the hash at the end. */
 export async function checkExport(file: string): Promise<ExportCheck> {
   const checker = new ExportChecker();
   try {
@@ -53,9 +53,9 @@ class ExportChecker {
   checkLine(text: string): void {
     this.#line += 1;
     const line = parseLine(text);
-    if (this.#endLine !== undefined) this.#report('it comes after the end of the export');
+    if (this.#endLine !== undefined) this.#report('unexpected line after the end of the export');
     else if (line) this.#checkType(line);
-    else this.#report('it is not JSON');
+    else this.#report('not valid JSON');
     this.#hash.update(`${text}\n`);
   }
 
@@ -64,19 +64,19 @@ class ExportChecker {
     else if (line.type === 'run') this.#beginRun(line);
     else if (line.type === 'checkpoint') this.#checkpoint(line);
     else if (line.type === 'end') this.#finish(line);
-    else this.#report(`it is of an unknown type, ${JSON.stringify(line.type)}`);
+    else this.#report(`unknown type ${JSON.stringify(line.type)}`);
   }
 
   end(): ExportCheck {
-    if (this.#endLine === undefined) this.#report('the end is missing: the file was cut off');
+    if (this.#endLine === undefined) this.#report('the last line is missing: the file was cut off');
     const problems = this.#problems.slice(0, MAX_PROBLEMS);
     return { ok: problems.length === 0, runs: this.#runs, checkpoints: this.#checkpoints, problems };
   }
 
   #begin({ type, format }: ExportLine): void {
     if (type !== 'export')
-      this.#report('it is not the beginning of an export (with --format trajectory nothing can be checked)');
-    else if (format !== EXPORT_FORMAT) this.#report(`it has format ${format}, and this command reads ${EXPORT_FORMAT}`);
+      this.#report('not the start of an export (a file with --format trajectory cannot be checked)');
+    else if (format !== EXPORT_FORMAT) this.#report(`format must be ${EXPORT_FORMAT}; found ${format}`);
   }
 
   #beginRun({ run }: ExportLine): void {
@@ -90,11 +90,11 @@ class ExportChecker {
     const previous = this.#previous;
     const { run, version, previousHash } = line;
     if (run !== this.#run)
-      this.#report(`it is of run ${JSON.stringify(run)}, and stands under ${JSON.stringify(this.#run)}`);
+      this.#report(`checkpoint of run ${JSON.stringify(run)} among those of run ${JSON.stringify(this.#run)}`);
     else if (version !== Number(previous?.version ?? 0) + 1)
       this.#report(`version ${version} follows ${previous?.version ?? 'nothing'}`);
     else if (previous && previousHash !== previous.hash)
-      this.#report(`version ${version} does not follow from the one before it`);
+      this.#report(`the hash of version ${version} does not match its predecessor`);
     this.#previous = line;
   }
 
@@ -102,10 +102,9 @@ class ExportChecker {
     this.#endLine = this.#line;
     if (runs !== this.#runs || checkpoints !== this.#checkpoints)
       this.#report(
-        `${runs} runs and ${checkpoints} checkpoints were exported, ${this.#runs} and ${this.#checkpoints} are there`,
+        `expected ${runs} runs and ${checkpoints} checkpoints; found ${this.#runs} and ${this.#checkpoints}`,
       );
-    if (sha256 !== this.#hash.copy().digest('hex'))
-      this.#report('the lines before do not have the SHA-256 that it names');
+    if (sha256 !== this.#hash.copy().digest('hex')) this.#report('the SHA-256 does not match the previous lines');
   }
 
   #report(problem: string): void {

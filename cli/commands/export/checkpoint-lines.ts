@@ -1,29 +1,29 @@
 import { createHash } from 'node:crypto';
 import type { CheckpointSummary } from '../../../lambda/checkpoints/engine.ts';
-import { isWaitstateError } from '../../../lambda/core/errors.ts';
+import { isWaitstateError, RUN_GONE_CODES } from '../../../lambda/core/errors.ts';
 import type { CheckpointView, Operator } from '../../../lambda/operator/operator.ts';
 import { jsonText } from '../../terminal/json-text.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { collectHistory } from '../history.ts';
 
-/** What an export is made of. */
+/** The runs to export, and where to report progress. */
 export interface ExportSource {
   readonly operator: Operator;
   readonly runs: readonly string[];
   readonly progress: Progress;
-  /** Hears of runs that are gone since they were listed, or whose key was destroyed. */
+  /** Called for runs that were deleted since they were listed, or whose key was destroyed. */
   onSkipped(run: string): void;
 }
 
-/** The version of the format. */
+/** The version of the export format. */
 export const EXPORT_FORMAT = 1;
 
-// Enough that the way to the storage and back costs little, and few enough that large states fit into memory.
+// Enough to hide the latency of the storage, and few enough that large states fit into memory.
 const CONCURRENCY = 4;
 
 /**
- * The lines of an export: what it is, then each run with its checkpoints and their states, then how many there were and the
- * SHA-256 of all lines before, so that a file that was cut or changed shows.
+ * The lines of an export: a header, each run with its checkpoints and their states, and a last line with the counts and
+ * the SHA-256 of all previous lines, which reveals a file that was cut or changed.
  */
 export async function* checkpointLines({ operator, runs, progress, onSkipped }: ExportSource): AsyncGenerator<object> {
   const hash = createHash('sha256');
@@ -53,7 +53,7 @@ export async function* checkpointLines({ operator, runs, progress, onSkipped }: 
   yield { type: 'end', runs: exported, checkpoints, sha256: hash.digest('hex') };
 }
 
-/** The checkpoints with their content, in their order, a few read at once; of those that a prune emptied, what is left. */
+/** Reads the content of checkpoints, in order, a few at a time. A pruned checkpoint is returned as its summary. */
 async function* readContents(
   operator: Operator,
   checkpoints: readonly CheckpointSummary[],
@@ -70,18 +70,18 @@ async function readContent(
   try {
     return await operator.checkpoint(summary.run, summary.version);
   } catch (error) {
-    // Emptied since it was listed.
+    // Pruned since it was listed.
     if (isWaitstateError(error, 'CHECKPOINT_PRUNED')) return { ...summary, pruned: true };
     throw error;
   }
 }
 
-/** What there is of a run, unless it was removed since it was listed. */
+/** Reads a run; undefined if it was deleted since it was listed. */
 export async function unlessGone<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {
-    if (isWaitstateError(error, 'RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED')) return undefined;
+    if (isWaitstateError(error, ...RUN_GONE_CODES)) return undefined;
     throw error;
   }
 }

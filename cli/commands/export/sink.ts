@@ -3,7 +3,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
-/** What was written altogether. */
+/** The size and the hash of an export. */
 export interface WrittenExport {
   readonly lines: number;
   readonly bytes: number;
@@ -13,13 +13,13 @@ export interface WrittenExport {
 /** Where an export goes. */
 export interface Sink {
   write(line: string): Promise<void>;
-  /** All of it is there. */
+  /** Completes the export. */
   end(): Promise<WrittenExport>;
-  /** Nothing of it is to be there. */
+  /** Discards the export. */
   abandon(): Promise<void>;
 }
 
-/** Standard output. */
+/** Writes an export to standard output. */
 export function terminalSink({ write }: Terminal): Sink {
   const counter = createCounter();
   return {
@@ -32,16 +32,16 @@ export function terminalSink({ write }: Terminal): Sink {
   };
 }
 
-/** A file, which has its name only when it is whole and synced; for its owner alone, as states may be secret. */
+/** Writes an export to a file that gets its name only when it is complete and synced, readable by its owner only. */
 export async function fileSink(file: string): Promise<Sink> {
-  // A name that nobody knows beforehand: in a folder of others they could have put a file of theirs, or a link, there.
+  // An unpredictable name: in a shared folder, others could have placed a file or a link there.
   const partial = `${file}.${randomUUID()}.partial`;
   const handle = await withWriteErrors(file, () => open(partial, 'wx', 0o600));
   const counter = createCounter();
   return {
     async write(line) {
       counter.add(line);
-      // Not `write`: a disk that is nearly full takes a part, and that is no error.
+      // Not `write`: on a nearly full disk it writes a part without an error.
       await withWriteErrors(file, () => handle.writeFile(line));
     },
     async end() {

@@ -4,19 +4,19 @@ import type { ApprovalDocument } from '../../../lambda/operator/approval-documen
 import type { CheckpointView, RunView } from '../../../lambda/operator/operator.ts';
 import { type ExportSource, unlessGone } from './checkpoint-lines.ts';
 
-/** What a run said and did, as training data: its messages, and what people decided. */
+/** A run as training data: its messages, and the decisions on its approvals. */
 export interface Trajectory {
   readonly run: string;
   readonly agent?: string;
   readonly status: string;
-  /** Whether the messages are those that the agent keeps in its state, or were put together from what is recorded. */
+  /** Whether the messages come from the agent's state, or were built from the recorded results. */
   readonly source: 'state' | 'journal';
   readonly messages: List;
   readonly model?: Doc;
   readonly decisions: readonly object[];
 }
 
-/** One line for each run. */
+/** Yields one line for each run. */
 export async function* trajectoryLines({
   operator,
   runs,
@@ -43,7 +43,10 @@ function toTrajectory(view: RunView, checkpoint: CheckpointView, approvals: read
   const { run, agent, status } = view;
   const messagesInState = findMessages(checkpoint.state);
   return {
-    ...{ run, ...omitUndefined({ agent }), status, source: messagesInState ? 'state' : 'journal' },
+    run,
+    ...omitUndefined({ agent }),
+    status,
+    source: messagesInState ? 'state' : 'journal',
     messages: messagesInState ?? messagesFromJournal(view, checkpoint),
     ...omitUndefined({ model: checkpoint.model }),
     decisions: approvals.map(toDecision),
@@ -52,7 +55,7 @@ function toTrajectory(view: RunView, checkpoint: CheckpointView, approvals: read
 
 const MAX_DEPTH = 3;
 
-/** The first list of messages in a state: objects with a role each. */
+/** Finds the first list of messages in a state: objects with a role. */
 function findMessages(state: Doc, level = 0): List | undefined {
   if (isList(state)) return state.length > 0 && state.every(isMessage) ? state : undefined;
   if (!isFields(state) || level >= MAX_DEPTH) return undefined;
@@ -65,15 +68,15 @@ function findMessages(state: Doc, level = 0): List | undefined {
 
 const isMessage = (item: Doc): boolean => isFields(item) && typeof item.role === 'string';
 
-/** What was recorded as messages: the input, what tools and steps gave in their order, and the result. */
+/** Builds messages from the input, the results of tools and steps in order, and the result. */
 function messagesFromJournal({ input, result, error }: RunView, { toolResults, isDurable }: CheckpointView): List {
   const recorded = Object.entries(toolResults)
     .filter(([id]) => !id.startsWith('@'))
     .map(([id, entry]) =>
-      isDurable ? toMessage(id, entry) : { place: 0, message: { role: 'tool', name: id, content: entry } },
+      isDurable ? toMessage(id, entry) : { seq: 0, message: { role: 'tool', name: id, content: entry } },
     )
     .filter((each) => each !== undefined)
-    .sort((a, b) => a.place - b.place);
+    .sort((a, b) => a.seq - b.seq);
   return [
     ...(input === undefined ? [] : [{ role: 'user', content: input }]),
     ...recorded.map(({ message }) => message),
@@ -82,19 +85,17 @@ function messagesFromJournal({ input, result, error }: RunView, { toolResults, i
   ];
 }
 
-/** What an operation of the journal gave; nothing for one that goes on, or that people decided. */
-function toMessage(id: string, entry: Doc): { readonly place: number; readonly message: Fields } | undefined {
+/** The message of a completed journal entry; undefined for a pending one, and for approvals and timers. */
+function toMessage(id: string, entry: Doc): { readonly seq: number; readonly message: Fields } | undefined {
   if (
     !isFields(entry) ||
     (entry.kind !== 'step' && entry.kind !== 'tool' && entry.kind !== 'call' && entry.kind !== 'signal')
   )
     return undefined;
-  const place = Number(entry.place ?? 0);
+  const seq = Number(entry.seq ?? 0);
   const role = entry.kind === 'signal' ? 'user' : 'tool';
-  if (Object.hasOwn(entry, 'error')) return { place, message: { role, name: id, error: entry.error ?? null } };
-  return Object.hasOwn(entry, 'value')
-    ? { place, message: { role, name: id, content: entry.value ?? null } }
-    : undefined;
+  if (Object.hasOwn(entry, 'error')) return { seq, message: { role, name: id, error: entry.error ?? null } };
+  return Object.hasOwn(entry, 'value') ? { seq, message: { role, name: id, content: entry.value ?? null } } : undefined;
 }
 
 function toDecision({ id, title, show, facts, status, votes }: ApprovalDocument): object {

@@ -3,16 +3,16 @@ import type { Session } from '../../session.ts';
 import { bold, dim, styled, wrapText } from '../../terminal/line.ts';
 import { Declined } from '../../terminal/prompt-errors.ts';
 
-/** Asks before something that cannot be taken back, and refuses where nobody can be asked. */
+/** Asks for confirmation before something that cannot be reverted; fails without a terminal. */
 export async function confirm({ terminal }: Session, warning: string, isConfirmed: boolean | undefined): Promise<void> {
   if (isConfirmed) return;
   if (!terminal.ask)
     throw new WaitstateError(
       'INVALID_INPUT',
-      `${warning} Nobody can be asked here, so nothing was done. Pass --yes if you mean it.`,
+      `${warning} This needs a confirmation, and there is no terminal to ask on. Pass --yes to confirm.`,
     );
   const lines = wrapText(warning, Math.min(terminal.columns, 100) - 2);
   terminal.printErr(...lines.map((line, i) => [i === 0 ? styled('yellow', '! ') : '  ', line]));
-  const reply = await terminal.ask([bold('  Go on?'), dim(' [y/N] ')]);
+  const reply = await terminal.ask([bold('  Continue?'), dim(' [y/N] ')]);
   if (!/^y(es)?$/i.test(reply?.trim() ?? '')) throw new Declined();
 }

@@ -9,17 +9,17 @@ import type { Terminal } from '../../terminal/terminal.ts';
 import { parseJson } from './parse-json.ts';
 
 /**
- * Opens a state as JSON in an editor, again and again until it is JSON and taken. What was not changed, or is empty, is
- * not taken: then nothing is done.
+ * Opens a state as JSON in an editor until it is valid JSON and `apply` accepts it. Throws `Declined` if the text is
+ * unchanged or empty.
  */
 export async function editState<T>(terminal: Terminal, before: Doc, apply: (edited: Doc) => Promise<T>): Promise<T> {
   const { edit, ask, printErr } = terminal;
   if (!edit || !ask)
     throw new WaitstateError(
       'INVALID_INPUT',
-      '--edit opens an editor, and this is no terminal. Pass --state FILE instead.',
+      '--edit opens an editor, which needs a terminal. Pass --state FILE instead.',
     );
-  // For its owner alone: a state may be secret.
+  // Readable by its owner only: a state may be secret.
   const folder = mkdtempSync(join(tmpdir(), 'waitstate-'));
   const file = join(folder, 'state.json');
   const text = `${JSON.stringify(before, undefined, 2)}\n`;
@@ -30,7 +30,7 @@ export async function editState<T>(terminal: Terminal, before: Doc, apply: (edit
       const edited = readFileSync(file, 'utf8');
       if (edited === text || edited.trim() === '') throw new Declined('Nothing was changed.');
       try {
-        return await apply(parseJson(edited, 'What you wrote'));
+        return await apply(parseJson(edited, 'Your text'));
       } catch (error) {
         if (!isInvalidState(error)) throw error;
         printErr(...error.message.split('\n').map((line, i) => (i === 0 ? [styled('red', '✗ '), line] : `  ${line}`)));
@@ -43,6 +43,6 @@ export async function editState<T>(terminal: Terminal, before: Doc, apply: (edit
   }
 }
 
-/** Whether it is the state that was refused, so that another one may be taken. */
+/** Whether an error is about the state itself, so that the user can correct it. */
 const isInvalidState = (error: unknown): error is WaitstateError =>
   isWaitstateError(error, 'INVALID_INPUT', 'UNSUPPORTED_VALUE', 'SCHEMA_REFUSED', 'DAMAGED');

@@ -2,7 +2,7 @@ import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
 import type { Operator } from '../../../lambda/operator/operator.ts';
 
-/** The approval that is meant: the one that is named, or the only one that is open. */
+/** Finds the approval that is named or, without a name, the only pending one. */
 export async function findApproval(
   operator: Operator,
   run: string,
@@ -12,16 +12,16 @@ export async function findApproval(
   const { openApprovals, status } = await operator.run(run);
   const [only, ...others] = openApprovals;
   if (only === undefined)
-    throw new WaitstateError('APPROVAL_NOT_FOUND', `Run "${run}" is ${status} and asks nothing just now.`);
+    throw new WaitstateError('APPROVAL_NOT_FOUND', `Run "${run}" is ${status} and has no pending approval.`);
   if (others.length > 0)
     throw new WaitstateError(
       'INVALID_INPUT',
-      `Run "${run}" asks ${openApprovals.length} things: ${openApprovals.join(', ')}. Name the one that you mean.`,
+      `Run "${run}" has ${openApprovals.length} pending approvals: ${openApprovals.join(', ')}. Name one of them.`,
     );
   return operator.approval(run, only);
 }
 
-/** Refuses what can only be done while an approval is open. */
+/** Throws unless an approval is pending. */
 export function checkPending({ run, id, status }: ApprovalDocument, consequence: string): void {
   if (status === 'PENDING') return;
   const code =

@@ -4,7 +4,7 @@ import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { parseJson } from './parse-json.ts';
 
-/** JSON from the command line, a file or standard input; undefined when there is none. */
+/** Reads JSON from the command line, a file or standard input; undefined if neither is given. */
 export async function jsonArgument(
   terminal: Terminal,
   name: string,
@@ -12,16 +12,13 @@ export async function jsonArgument(
   file: string | undefined,
 ): Promise<Doc | undefined> {
   if (argument !== undefined && file !== undefined)
-    throw new WaitstateError(
-      'INVALID_INPUT',
-      `The ${name} is given twice: as an argument, and by a file. Leave one out.`,
-    );
+    throw new WaitstateError('INVALID_INPUT', `Pass the ${name} either as an argument or as a file, not both.`);
   if (argument === '-' || file === '-') return parseJson(await terminal.readInput(), 'Standard input');
   if (file !== undefined) return parseJson(readTextFile(file), `The file ${file}`);
   return argument === undefined ? undefined : parseJson(argument, `The ${name}`);
 }
 
-/** The text of a file that somebody named. */
+/** Reads a text file that the user named. */
 export function readTextFile(file: string): string {
   try {
     return readFileSync(file, 'utf8');

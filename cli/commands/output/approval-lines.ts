@@ -5,14 +5,14 @@ import { statusText } from '../../terminal/status-style.ts';
 import { formatRelativeTime } from '../../terminal/times.ts';
 import { documentLines } from './document-lines.ts';
 
-/** An open approval: what is asked, of whom, until when, and how to answer at the command line. */
+/** Describes a pending approval: the request, its approvers and deadline, and the commands that decide it. */
 export function approvalLines(approval: ApprovalDocument, columns: number, now: number): readonly Line[] {
   const { run, id, title, show, facts, changed, approvers, quorum, votes, deadline, askedAt, editable } = approval;
   const width = Math.min(columns, 100) - 4;
   const approvedCount = votes.filter(({ answer }) => answer === 'approve').length;
   const details = [
-    `asked ${formatRelativeTime(askedAt, now)}`,
-    ...(deadline ? [`until ${formatRelativeTime(deadline, now)}`] : []),
+    `requested ${formatRelativeTime(askedAt, now)}`,
+    ...(deadline ? [`expires ${formatRelativeTime(deadline, now)}`] : []),
     ...(quorum > 1 ? [`${approvedCount} of ${quorum} approved`] : []),
   ];
   const person = approvers.find((each) => each.startsWith('user:')) ?? 'user:…';
@@ -21,12 +21,12 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
     `waitstate ${answer} ${shellQuote(run)} ${shellQuote(id)} --as ${shellQuote(person)}${group}`;
   return [
     ...wrapText(title, width + 2).map((line, i) => [i === 0 ? styled('yellow', '? ') : '  ', bold(line)]),
-    ...indent(wrapText(`${details.join(', ')}; by ${approvers.join(', ')}`, width).map((line) => dim(line))),
+    ...indent(wrapText(`${details.join(', ')}; approvers: ${approvers.join(', ')}`, width).map((line) => dim(line))),
     ...indent(show === undefined || show === null ? [] : documentLines(show, width)),
     ...indent(facts ? documentLines(facts, width) : []),
     ...(changed
       ? indent([
-          dim('asked again, because the facts changed:'),
+          dim('requested again, because the facts changed:'),
           ...documentLines(changed.before, width).map((line) => [styled('red', '- '), ...toSpans(line)]),
           ...documentLines(changed.after, width).map((line) => [styled('green', '+ '), ...toSpans(line)]),
         ])
@@ -35,14 +35,14 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
     ...indent([
       styled('green', commandFor('approve')),
       styled('red', commandFor('reject')),
-      ...(editable ? wrapText(`--edits '{…}' with it says what to do otherwise`, width).map(dim) : []),
+      ...(editable ? wrapText(`add --edits '{…}' to change the request`, width).map(dim) : []),
     ]),
   ];
 }
 
 const indent = (lines: readonly Line[]): readonly Line[] => lines.map((line) => ['    ', ...toSpans(line)]);
 
-/** How an approval stands, in one line. */
+/** The status and the votes of an approval, on one line. */
 export function outcomeLine({ status, votes, quorum, withdrawnBecause }: ApprovalDocument): Line {
   const votesText = votes.map(
     ({ by, answer, comment }) => `${by} ${answer}s${comment === undefined ? '' : ` (${comment})`}`,

@@ -1,6 +1,6 @@
 import { dim, type Line, styled, type TextSpan } from '../../terminal/line.ts';
 
-/** A line of JSON that stands alone, in colours. */
+/** Colors one line of indented JSON. */
 export function coloredJson(line: string): Line {
   const [, indent = '', key = '', value = '', end = ''] = /^(\s*)("(?:[^"\\]|\\.)*": )?(.*?)(,?)$/.exec(line) ?? [];
   return [indent, ...(key ? [styled('cyan', key.slice(0, -2)), ': '] : []), valueText(value), dim(end)];

@@ -3,13 +3,13 @@ import { show } from '../../../lambda/checkpoints/engine.ts';
 import { dim, type Line, lineWidth, type Style, styled, toSpans } from '../../terminal/line.ts';
 import { documentLines } from './document-lines.ts';
 
-// Wide enough for anything that is read as one line.
+// Longer lines are hard to read, even on a wide terminal.
 const MAX_WIDTH = 160;
 const MAX_LINES = 40;
 
 const STYLES: Readonly<Record<'+' | '-', Style>> = { '+': 'green', '-': 'red' };
 
-/** What came or went: behind its path where it fits there, else below it. */
+/** A value that was added or removed: next to its path if it fits on the line, otherwise below it. */
 export function addedOrRemovedLines(sign: '+' | '-', path: string, value: Doc, columns: number): readonly Line[] {
   const style = STYLES[sign];
   const head = [styled(style, `${sign} `), pathName(path)];
@@ -19,7 +19,7 @@ export function addedOrRemovedLines(sign: '+' | '-', path: string, value: Doc, c
   return [head, ...valueLines(sign, value, columns)];
 }
 
-/** What changed: on one line where that is readable, else what was above what is. */
+/** A changed value: on one line if it fits, otherwise the old value above the new one. */
 export function changedLines(path: string, before: Doc, after: Doc, columns: number): readonly Line[] {
   const head = [styled('yellow', '~ '), pathName(path)];
   const [old, now] = [toSingleLine(before), toSingleLine(after)];
@@ -44,7 +44,7 @@ export function changedLines(path: string, before: Doc, after: Doc, columns: num
 
 const pathName = (path: string): string => path || '(the state)';
 
-/** How many lines two texts have in common, at their beginnings and at their ends. */
+/** How many lines two texts have in common at the start and at the end. */
 function commonLines(before: Doc, after: Doc): { readonly first: number; readonly last: number } {
   if (typeof before !== 'string' || typeof after !== 'string') return { first: 0, last: 0 };
   const [a, b] = [before.split('\n'), after.split('\n')];
@@ -62,7 +62,7 @@ const valueLines = (sign: '+' | '-', value: Doc, columns: number): readonly Line
     ...toSpans(line).map((span) => (typeof span === 'string' ? styled(STYLES[sign], span) : span)),
   ]);
 
-/** A value on one line, unless it is longer than one or was cut for that. */
+/** A value on one line; undefined if it has several lines or is too long. */
 function toSingleLine(value: Doc): string | undefined {
   if (typeof value === 'string') return value.includes('\n') ? undefined : JSON.stringify(value);
   const text = show(value);

@@ -1,7 +1,7 @@
 import { type Doc, type Fields, isFields, isList, show, specialOf } from '../../../lambda/checkpoints/engine.ts';
 import { dim, type Line, toSpans, truncate, wrapText } from '../../terminal/line.ts';
 
-/** A document as people read it: keys and values on lines of their own, at most so many. */
+/** Formats a document for people, with one key or item on each line, and at most `maxLines` lines. */
 export function documentLines(doc: Doc, columns: number, maxLines = 20): readonly Line[] {
   const lines = linesOf(doc, columns);
   if (lines.length <= maxLines) return lines;
@@ -24,11 +24,11 @@ const MAX_KEY_LENGTH = 20;
 const isObject = (doc: Doc): doc is Fields =>
   isFields(doc) && specialOf(doc) === undefined && Object.keys(doc).length > 0;
 
-/** An item of a list, with a dash before its first line. */
+/** An item of a list, with a dash before its first line and the others indented. */
 const listItemLines = (lines: readonly Line[]): readonly Line[] =>
   lines.map((line, i) => [i === 0 ? dim('- ') : '  ', ...toSpans(line)]);
 
-/** What is small stands behind its key, the rest below it. */
+/** A field: a value of one line next to its key, anything else below it. */
 function fieldLines(key: string, width: number, value: Doc, columns: number): readonly Line[] {
   const inner = linesOf(value, columns - 2);
   const [first = ''] = inner;

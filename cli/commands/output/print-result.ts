@@ -3,13 +3,13 @@ import { jsonText } from '../../terminal/json-text.ts';
 import type { Line } from '../../terminal/line.ts';
 import { wrapLine } from '../../terminal/wrap-line.ts';
 
-/** Gives the answer of a command: one line of JSON to programs, sentences to people. */
+/** Prints the result of a command: one line of JSON with `--json`, otherwise wrapped sentences. */
 export async function printResult(session: Session, value: unknown, lines: () => readonly Line[]): Promise<void> {
   const { columns } = session.terminal;
   await printVerbatim(session, value, () => lines().flatMap((line) => wrapLine(line, columns)));
 }
 
-/** The same of what is drawn, or is to be copied as it is. */
+/** Like `printResult`, but without wrapping: for drawings and text that users copy. */
 export async function printVerbatim(
   { isJson, terminal }: Session,
   value: unknown,
@@ -19,7 +19,7 @@ export async function printVerbatim(
   else terminal.print(...lines());
 }
 
-/** The same of a list: a line of JSON for each. */
+/** Like `printVerbatim`, but with one line of JSON for each item. */
 export async function printList(
   { isJson, terminal }: Session,
   values: readonly unknown[],

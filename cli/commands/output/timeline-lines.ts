@@ -15,7 +15,7 @@ import {
 import { formatDuration } from '../../terminal/times.ts';
 import { pluralize } from './print-result.ts';
 
-/** How each kind of time is drawn: its character and its style. Kinds differ without colours too. */
+/** The character and the style of each kind of bar. The characters differ, so that the kinds differ without colors too. */
 const BAR_STYLES: Readonly<Record<SpanKind, { readonly fill: string; readonly style: Style }>> = {
   step: { fill: '█', style: 'cyan' },
   failure: { fill: '▓', style: 'yellow' },
@@ -25,7 +25,7 @@ const BAR_STYLES: Readonly<Record<SpanKind, { readonly fill: string; readonly st
   change: { fill: '◆', style: 'magenta' },
 };
 
-/** One row of the picture. */
+/** One row of the drawing. */
 interface Row {
   readonly kind: SpanKind;
   readonly label: string;
@@ -34,14 +34,18 @@ interface Row {
   readonly version?: number;
 }
 
-// Waits take days where steps take seconds: together they get no more of the picture than this.
-const MAX_IDLE_SHARE = 1 / 3;
+// Waits take days where steps take seconds. The longest waits are folded until the others are at most this share of the
+// time that is drawn to scale.
+const MAX_IDLE_SHARE = 1 / 2;
+// A folded wait has a fixed width, and all of them together have at most this share of the drawing.
+const FOLDED_WIDTH = 4;
+const MAX_FOLDED_SHARE = 1 / 3;
 
-/** A timeline as lines: each stretch with its bar where it was in time, below them what the time went to. */
-export function timelineLines(timeline: Timeline, columns: number, most: number): readonly Line[] {
+/** Draws a timeline: a row with a bar for each span, and the total times below. */
+export function timelineLines(timeline: Timeline, columns: number, maxRows: number): readonly Line[] {
   const all = timeline.spans.flatMap(toRows);
-  const rows = all.slice(-most);
-  const left = all.length - rows.length;
+  const rows = all.slice(-maxRows);
+  const hiddenCount = all.length - rows.length;
   const width = Math.min(columns, 120);
   const numbers = Math.max(...rows.map(({ version = '' }) => String(version).length), 1);
   const labels = Math.min(
@@ -50,7 +54,7 @@ export function timelineLines(timeline: Timeline, columns: number, most: number)
   );
   const lengths = Math.max(...rows.map((row) => durationText(row).length));
   const room = Math.max(4, width - numbers - labels - lengths - 8);
-  const { bars, isShortened } = drawBars(rows, room);
+  const bars = drawBars(rows, room);
   const lines = rows.map((row, i): Line => {
     const { kind, label, version = '' } = row;
     const length = durationText(row);
@@ -64,14 +68,13 @@ export function timelineLines(timeline: Timeline, columns: number, most: number)
     return ['  ', ...cells.flatMap((cell, column) => [...(column > 0 && cell !== ' ' ? [' '] : []), ...toSpans(cell)])];
   });
   return [
-    ...(left > 0 ? [dim(`  … ${pluralize(left, 'earlier stretch', 'earlier stretches')}; --all shows them`)] : []),
+    ...(hiddenCount > 0 ? [dim(`  … ${pluralize(hiddenCount, 'earlier row')}; use --all to see them`)] : []),
     ...lines.map((line) => truncate(trimLineEnd(line), width)),
     ...totalLines(all, timeline, width),
-    ...(isShortened ? [dim('  Waits are drawn shorter.')] : []),
   ];
 }
 
-/** A stretch; a change from outside is a moment, and what was before it a wait, if it was one. */
+/** The rows of a span. A change from outside is a moment without duration; the wait before it is a row of its own. */
 function toRows(stretch: Span): readonly Row[] {
   const { kind, from, to, status, checkpoint } = stretch;
   const row = { kind, label: stretchLabel(stretch), milliseconds: to.getTime() - from.getTime() };
@@ -87,51 +90,64 @@ function toRows(stretch: Span): readonly Row[] {
 
 const MARKS: { readonly [K in SpanKind]?: string } = { crash: '✗ ', failure: '! ' };
 
-/** What happened; crashes and failures have a mark, and what only changes the status an arrow. */
+/** The label of a span. Crashes and failures have a mark, and a checkpoint that only changes the status an arrow. */
 export function stretchLabel({ kind, label, checkpoint, status }: Span): string {
   const isChange = kind === 'step' && checkpoint?.step === undefined && (checkpoint?.status ?? status) !== status;
   const mark = isChange ? '→ ' : (MARKS[kind] ?? '');
   return `${mark}${label}${kind === 'failure' ? ' failed' : ''}${checkpoint ? '' : ' …'}`;
 }
 
-/** Whether nothing happened meanwhile; before a change that reopens a run, it was over. */
+/** Whether the run did nothing in this time; before a change that reopens a run, the run had ended. */
 const isIdle = ({ kind }: Row): boolean => kind === 'waiting' || kind === 'queued' || kind === 'change';
 
 const durationText = ({ kind, milliseconds }: Row): string =>
   milliseconds === 0 && kind !== 'step' ? '' : formatDuration(milliseconds);
 
-/** The bar of each row, where it begins and ends in the whole. */
-function drawBars(
-  rows: readonly Row[],
-  room: number,
-): { readonly bars: readonly Line[]; readonly isShortened: boolean } {
-  const sum = (of: readonly Row[]) => of.reduce((total, { milliseconds }) => total + milliseconds, 0);
-  const rest = sum(rows.filter(isIdle));
-  const work = sum(rows) - rest;
-  const longest = (work * MAX_IDLE_SHARE) / (1 - MAX_IDLE_SHARE);
-  const isShortened = work > 0 && rest > longest;
-  const drawn = (row: Row) => row.milliseconds * (isShortened && isIdle(row) ? longest / rest : 1);
-  const total = rows.reduce((all, row) => all + drawn(row), 0) || 1;
-  let at = 0;
-  const bars = rows.map((row): Line => {
-    const from = Math.min(room - 1, Math.floor((at / total) * room));
-    at += drawn(row);
-    const to = Math.min(room, Math.max(from + 1, Math.round((at / total) * room)));
+/** Draws the bar of each row to scale, starting where the previous one ends. Long waits are folded. */
+function drawBars(rows: readonly Row[], room: number): readonly Line[] {
+  const folded = longWaits(rows);
+  const foldedWidth = Math.min(FOLDED_WIDTH, (room * MAX_FOLDED_SHARE) / Math.max(1, folded.size));
+  const scale = (room - foldedWidth * folded.size) / (sum(rows.filter((row) => !folded.has(row))) || 1);
+  let end = 0;
+  return rows.map((row): Line => {
+    const width = folded.has(row) ? foldedWidth : row.milliseconds * scale;
+    const from = Math.min(room - 1, Math.floor(end));
+    end += width;
+    const to = Math.min(room, Math.max(from + 1, Math.round(end)));
     const { fill, style } = BAR_STYLES[row.kind];
     if (row.kind === 'change') return [' '.repeat(to - 1), styled(style, fill)];
-    // What takes no time to speak of is a thin mark.
-    const isThin = row.kind === 'step' && (drawn(row) / total) * room < 0.5;
-    return [' '.repeat(from), styled(style, isThin ? '▏' : fill.repeat(to - from))];
+    const isThin = row.kind === 'step' && width < 0.5;
+    const bar = folded.has(row) ? foldedBar(fill, to - from) : fill.repeat(to - from);
+    return [' '.repeat(from), styled(style, isThin ? '▏' : bar)];
   });
-  return { bars, isShortened };
 }
 
+/** The waits to fold. Without any other time, nothing is folded. */
+function longWaits(rows: readonly Row[]): ReadonlySet<Row> {
+  const waits = rows.filter(isIdle).toSorted((a, b) => b.milliseconds - a.milliseconds);
+  const folded = new Set<Row>();
+  let idleMs = sum(waits);
+  const activeMs = sum(rows) - idleMs;
+  if (activeMs === 0) return folded;
+  for (const wait of waits) {
+    if (idleMs <= (activeMs * MAX_IDLE_SHARE) / (1 - MAX_IDLE_SHARE)) break;
+    folded.add(wait);
+    idleMs -= wait.milliseconds;
+  }
+  return folded;
+}
+
+const foldedBar = (fill: string, width: number): string =>
+  width < 3 ? '┄'.repeat(width) : `${fill}${'┄'.repeat(width - 2)}${fill}`;
+
+const sum = (rows: readonly Row[]): number => rows.reduce((total, { milliseconds }) => total + milliseconds, 0);
+
 function totalLines(rows: readonly Row[], { crashes, failures }: Timeline, width: number): readonly Line[] {
-  const took = (kind: SpanKind) => rows.reduce((sum, row) => sum + (row.kind === kind ? row.milliseconds : 0), 0);
+  const took = (kind: SpanKind) => sum(rows.filter((row) => row.kind === kind));
   const parts: readonly (readonly [SpanKind, string])[] = [
     ['step', `worked ${formatDuration(took('step'))}`],
     ...(took('waiting') > 0 ? [['waiting', `waited ${formatDuration(took('waiting'))}`] as const] : []),
-    ...(took('queued') > 0 ? [['queued', `in the queue ${formatDuration(took('queued'))}`] as const] : []),
+    ...(took('queued') > 0 ? [['queued', `queued ${formatDuration(took('queued'))}`] as const] : []),
     ...(failures > 0
       ? [['failure', `${pluralize(failures, 'failed attempt')} ${formatDuration(took('failure'))}`] as const]
       : []),

@@ -6,8 +6,8 @@ import { shellQuote } from '../../terminal/shell-quote.ts';
 import { wrapLine } from '../../terminal/wrap-line.ts';
 
 /**
- * Says so where nobody runs what was made ready: the table's stream does on AWS, and a server on one machine. Given an
- * agent, also where that server does not have it.
+ * Warns if no local server runs on the folder, so that a READY run would not start; on AWS, the table's stream delivers
+ * it. Given an agent, also warns if the server does not have that agent.
  */
 export async function warnIfNoServer(
   { terminal, isJson }: Session,
@@ -19,19 +19,21 @@ export async function warnIfNoServer(
   const server = await findRunningServer(resolved.folder);
   if (!server) {
     const folder = resolved.folder === '.waitstate' ? '' : ` --folder ${shellQuote(resolved.folder)}`;
-    terminal.printErr(dim(`No server is running here; "waitstate dev${folder} AGENT-FILES" runs what is ready.`));
+    terminal.printErr(
+      dim(`No server is running on this folder. Start one with "waitstate dev${folder} AGENT-FILES" to run it.`),
+    );
     return;
   }
   const agents = agent === undefined ? undefined : await fetchAgentNames(server);
   if (!agents || agents.includes(agent ?? '')) return;
-  const has = agents.length === 0 ? 'no agent' : agents.join(', ');
-  const text = `The server here has no agent "${agent}" (it has ${has}): the run waits until a server has it.`;
+  const known = agents.length === 0 ? 'no agents' : agents.join(', ');
+  const text = `The server on this folder has no agent "${agent}" (it has ${known}). The run waits until a server has it.`;
   terminal.printErr(...wrapLine([styled('yellow', '! '), text], terminal.columns));
 }
 
 const TIMEOUT_MS = 2_000;
 
-/** The agents that a server has; undefined when it does not say. */
+/** The names of the agents that a server has; undefined if it does not respond. */
 async function fetchAgentNames({ url, key }: RunningServer): Promise<readonly string[] | undefined> {
   try {
     const response = await fetch(new URL('/api/agents', url), {
@@ -41,7 +43,7 @@ async function fetchAgentNames({ url, key }: RunningServer): Promise<readonly st
     const { agents } = (await response.json()) as { readonly agents?: readonly { readonly name: string }[] };
     return agents?.map(({ name }) => name);
   } catch {
-    // Whoever started a run wants to know of the run.
+    // The warning is optional; the run was started.
     return undefined;
   }
 }

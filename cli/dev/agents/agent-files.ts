@@ -3,36 +3,36 @@ import type { KnownAgent } from '../../../lambda/http/app-options.ts';
 import type { DescribedAgent, DescribedFile } from '../processes/messages.ts';
 import type { LoadProblem } from './load-problem.ts';
 
-/** An agent and where it is. */
+/** An agent, and the file that defines it. */
 interface AgentInFile extends DescribedAgent {
   readonly file: string;
-  /** Why its file cannot be used at present. */
+  /** Why its file does not load. */
   readonly problem?: LoadProblem;
 }
 
-/** The files of agents, and the agents in them. */
+/** The agent files, and the agents that they define. */
 export interface AgentFiles {
   readonly files: readonly string[];
-  /** Takes what is known of a file now; gives what is wrong with it. */
+  /** Records the current description of a file, and returns its problems. */
   update(described: DescribedFile): readonly LoadProblem[];
-  /** Whether nothing is known to be wrong with a file. */
+  /** Whether a file has no known problem. */
   isLoadable(file: string): boolean;
   find(agent: string): AgentInFile | undefined;
   agents(): readonly AgentInFile[];
-  /** As the console offers them. */
+  /** The agents as the console lists them. */
   agentSummaries(): readonly KnownAgent[];
-  /** The files whose change changes one of them. */
+  /** All agent files and the files that they import. */
   watchedFiles(): ReadonlySet<string>;
-  /** The files of agents that stand on one of these. */
+  /** The agent files that import one of these files. */
   affectedBy(changed: ReadonlySet<string>): readonly string[];
 }
 
-/** What is known of files of agents. An agent of a file that no longer loads is remembered: it may load again soon. */
+/** Keeps track of agent files. Remembers the agents of a file that no longer loads, because it may load again soon. */
 export function createAgentFiles(): AgentFiles {
   const described = new Map<string, DescribedFile>();
   const found = new Map<string, AgentInFile>();
 
-  /** The agents of all files; of two with one name, the one that was there first counts. */
+  /** Collects the agents of all files. If two have the same name, the first one wins. */
   const collect = (): readonly LoadProblem[] => {
     const before = new Map(found);
     found.clear();
@@ -74,12 +74,12 @@ export function createAgentFiles(): AgentFiles {
   };
 }
 
-/** Files that have agents already go before those that want them too. */
+/** Files that already define agents come before new ones. */
 const collisionRank = ({ file }: DescribedFile, before: ReadonlyMap<string, AgentInFile>): number =>
   [...before.values()].some((agent) => agent.file === file) ? 0 : 1;
 
 const duplicateName = (name: string, file: string, other: string): LoadProblem => ({
   file,
-  message: `Its agent "${name}" is not used: ${other} has one of that name already.`,
+  message: `Agent "${name}" is ignored, because ${other} already defines an agent with this name.`,
   advice: 'Rename one of them.',
 });

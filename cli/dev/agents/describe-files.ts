@@ -6,11 +6,11 @@ export interface DescribeFilesOptions {
   readonly processes: AgentProcesses;
   /** How long a file may take to load. */
   readonly loadTimeoutMs: number;
-  /** Hears what files print when they are loaded. */
+  /** Called with each line that a file prints while it loads. */
   onOutput(file: string, line: string): void;
 }
 
-/** Has files describe themselves in another process; one that takes it down is told, and the others get a new one. */
+/** Describes files in another process. If a file ends that process, it is reported, and the others get a new process. */
 export async function describeFiles(
   files: readonly string[],
   { processes, loadTimeoutMs, onOutput }: DescribeFilesOptions,
@@ -26,8 +26,8 @@ export async function describeFiles(
       heartbeatTimeoutMs: loadTimeoutMs,
       timeoutMs: loadTimeoutMs * (1 + others.length),
       onMessage(message) {
-        if (message.tell === 'loading') loading = message.file;
-        if (message.tell === 'described') described.set(message.described.file, message.described);
+        if (message.waitstate === 'loading') loading = message.file;
+        if (message.waitstate === 'described') described.set(message.described.file, message.described);
       },
       onOutput: (line) => onOutput(loading, line),
     });
@@ -40,7 +40,7 @@ export async function describeFiles(
 }
 
 function unloadableFile(file: string, { code, signal, killedFor }: ProcessExit): DescribedFile {
-  const how = killedFor ? 'does not come to an end' : `ends the process (${signal ?? `exit code ${code}`})`;
-  const message = `Loading it ${how}. Move what it does at the top into its agents.`;
+  const problem = killedFor ? 'does not finish' : `ends the process (${signal ?? `exit code ${code}`})`;
+  const message = `Loading the file ${problem}. Move its top-level code into its agents.`;
   return { file, agents: [], imports: [file], problem: { file, message } };
 }

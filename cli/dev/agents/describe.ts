@@ -1,4 +1,4 @@
-// Describes the files of agents that it is given, one after the other, in a process of its own.
+// Describes the agent files in its arguments, one after the other, in a separate process.
 import { existsSync, realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { AnyAgent } from '../../../lambda/runtime/agent/agent.ts';
@@ -18,7 +18,9 @@ async function describe(file: string): Promise<DescribedFile> {
     const described = await Promise.all([...agents.values()].map(describeAgent));
     const text = JSON.stringify(example);
     return {
-      ...{ file, agents: described, imports: importsOf(file) },
+      file,
+      agents: described,
+      imports: importsOf(file),
       ...(description !== undefined && { description }),
       ...(text !== undefined && { example: JSON.parse(text) as unknown }),
     };
@@ -27,9 +29,9 @@ async function describe(file: string): Promise<DescribedFile> {
   }
 }
 
-/** What a file stands on; also what says of which kind its modules are, and what is installed. */
+/** The files that a file imports, and their package.json files, which define the module type and the dependencies. */
 function importsOf(file: string): readonly string[] {
-  // Modules are known by their real paths, which symbolic links may hide.
+  // Modules are tracked by their real paths; resolve symbolic links first.
   const found = existsSync(file) ? imports.filesImportedBy(pathToFileURL(realpathSync(file))) : [file];
   return [...new Set([...found, ...found.flatMap((each) => findPackageJson(each) ?? [])])];
 }
@@ -42,7 +44,7 @@ async function describeAgent({ name, notifier, runtime }: AnyAgent): Promise<Des
 suppressModuleTypeWarnings();
 attachToServer();
 for (const file of process.argv.slice(2)) {
-  await sendToServer({ tell: 'loading', file });
-  await sendToServer({ tell: 'described', described: await describe(file) });
+  await sendToServer({ waitstate: 'loading', file });
+  await sendToServer({ waitstate: 'described', described: await describe(file) });
 }
 process.exit();

@@ -3,16 +3,16 @@ import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { CLI_URL, isOwnCode, ownModule, PACKAGE_URL, RUNTIME_URL } from './own-file.ts';
 
-/** What modules import, as far as it was seen. */
+/** The imports of the modules that were loaded. */
 export interface ImportTracker {
-  /** The files that a file stands on, itself included; not what is installed, nor Waitstate. */
+  /** The files that a file imports, itself included, without installed packages and Waitstate. */
   filesImportedBy(file: URL): readonly string[];
 }
 
 /**
- * Lets agents import `waitstate` wherever their files are: they get the copy that is installed beside them, or else the
- * one that this command is of. What the command itself imports by that name is what `beside` gets: agents and storage
- * must be of one copy.
+ * Resolves `waitstate` for agent files: to the copy that is installed next to them, otherwise to the copy of this command.
+ * Imports of `waitstate` in the command itself resolve as they would in `siblingOf`, because agents and storage must come
+ * from the same copy.
  */
 export function registerWaitstateResolver(siblingOf?: URL): ImportTracker {
   const imported = new Map<string, Set<string>>();
@@ -30,7 +30,7 @@ export function registerWaitstateResolver(siblingOf?: URL): ImportTracker {
         const own = ownCopyUrl(name);
         try {
           const found = next(name, resolveContext);
-          // A package finds itself by its name, and then what was built some time ago.
+          // In this repository, the name resolves to the build, which may be outdated.
           if (!own || !isIn(PACKAGE_URL, found.url)) return found;
         } catch (error) {
           if (!own || !NOT_FOUND.includes(Object(error).code)) throw error;
@@ -42,10 +42,10 @@ export function registerWaitstateResolver(siblingOf?: URL): ImportTracker {
   return { filesImportedBy: (file) => [...reachableFrom(file.href, imported)].map((url) => fileURLToPath(url)) };
 }
 
-// Of `import`, and of `require`.
+// The error codes of `import` and `require`.
 const NOT_FOUND: readonly unknown[] = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'];
 
-/** What the package exports under a name, in the copy of this command. */
+/** The module that this command's copy of the package exports under a name. */
 function ownCopyUrl(name: string): string | undefined {
   const { href } = ownModule(`lambda/${name === 'waitstate' ? 'index' : name.slice('waitstate/'.length)}`);
   return isIn(RUNTIME_URL, href) && existsSync(fileURLToPath(href)) ? href : undefined;

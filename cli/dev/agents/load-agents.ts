@@ -2,30 +2,31 @@ import { pathToFileURL } from 'node:url';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { AnyAgent } from '../../../lambda/runtime/agent/agent.ts';
 
-/** What a file of agents has. */
+/** The exports of an agent file. */
 export interface LoadedFile {
   readonly agents: ReadonlyMap<string, AnyAgent>;
-  /** An input to begin with. */
+  /** An example input. */
   readonly example?: unknown;
   readonly description?: string;
 }
 
-/** Runs a file, and finds the agents that it exports. */
+/** Imports a file and collects the agents that it exports. */
 export async function loadAgents(file: string): Promise<LoadedFile> {
   const { example, description, ...exported } = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   const agents = new Map<string, AnyAgent>();
   for (const agent of new Set(Object.values(exported).filter(isAgent))) {
-    if (agents.has(agent.name)) throw agentMisused(`It exports two agents with the name "${agent.name}". Rename one.`);
+    if (agents.has(agent.name))
+      throw agentMisused(`The file exports two agents with the name "${agent.name}". Rename one.`);
     agents.set(agent.name, agent);
   }
   if (agents.size === 0)
     throw agentMisused(
-      'It exports no agent. Export what agent({ … }) gives, such as `export const travel = agent({ … })`.',
+      'The file exports no agent. Export the result of agent({ … }), such as `export const travel = agent({ … })`.',
     );
   return { agents, example, ...(typeof description === 'string' && { description }) };
 }
 
-// Not by class: the file may have its agents from another copy of Waitstate.
+// Not with instanceof: the agents may come from another copy of Waitstate.
 const isAgent = (value: unknown): value is AnyAgent => {
   const { name, invoke, notify, with: elsewhere, runtime } = Object(value) as Partial<AnyAgent>;
   return typeof name === 'string' && [invoke, notify, elsewhere].every(isFunction) && typeof runtime === 'object';

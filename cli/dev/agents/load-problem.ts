@@ -5,9 +5,9 @@ import { shellQuote } from '../../terminal/shell-quote.ts';
 import { findUserFrame } from '../log/stack-location.ts';
 import { findPackageJson } from './nearest-package.ts';
 
-/** Why the file of an agent cannot be used. */
+/** Why an agent file does not load. */
 export interface LoadProblem {
-  /** Where it is, which may be in what the file imports. */
+  /** The file with the problem, which may be an imported one. */
   readonly file: string;
   readonly line?: number;
   readonly message: string;
@@ -15,17 +15,17 @@ export interface LoadProblem {
 }
 
 const COMPILE_ADVICE =
-  'Node only strips types. Write it without what must be compiled (enums, namespaces, parameter properties, JSX), or compile it first and name the .js file.';
+  'Node only strips types. Avoid enums, namespaces, parameter properties and JSX, or compile the file and name the .js file.';
 
-/** What an error says that came up while a file was loaded. */
+/** Describes an error that was thrown while a file was loaded. */
 export function toLoadProblem(file: string, thrown: unknown): LoadProblem {
-  if (!(thrown instanceof Error)) return { file, message: `It throws ${String(thrown)} when it is loaded.` };
+  if (!(thrown instanceof Error)) return { file, message: `Loading the file throws ${String(thrown)}.` };
   const code: unknown = Object(thrown).code;
   const [message = ''] = thrown.message.split('\n');
   const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX' || code === 'ERR_UNKNOWN_FILE_EXTENSION')
     return { ...locationOf(file, thrown), message: sentence, advice: COMPILE_ADVICE };
-  if (!existsSync(file)) return { file, message: 'It is no longer there.' };
+  if (!existsSync(file)) return { file, message: 'The file no longer exists.' };
   if (code === 'ERR_MODULE_NOT_FOUND') return { message: sentence, ...missingModule(file, message) };
   const wrong = wrongModuleType(thrown, locationOf(file, thrown));
   if (wrong) return wrong;
@@ -36,11 +36,11 @@ export function toLoadProblem(file: string, thrown: unknown): LoadProblem {
 const locationOf = (file: string, { stack = '' }: Error): Pick<LoadProblem, 'file' | 'line'> =>
   findUserFrame(stack) ?? { file };
 
-/** What Node says of a file that is read as CommonJS and is an ES module. */
+/** Node's errors for an ES module that is loaded as CommonJS. */
 const MODULE_SYNTAX =
   /^(Cannot use (import statement|'import\.meta') outside a module|Unexpected token 'export'|await is only valid in async functions)/;
 
-/** That a file is an ES module, and its package.json says otherwise. */
+/** The problem of an ES module whose package.json says that it is CommonJS. */
 function wrongModuleType(error: Error, { file, line }: Pick<LoadProblem, 'file' | 'line'>): LoadProblem | undefined {
   const [, extension] = /\.([jt]s)$/.exec(file) ?? [];
   const found = findPackageJson(file);
@@ -48,11 +48,11 @@ function wrongModuleType(error: Error, { file, line }: Pick<LoadProblem, 'file' 
   const other = basename(file).replace(/\.[jt]s$/, `.m${extension}`);
   const isHere = dirname(found) === process.cwd();
   const command = `npm pkg set type=module${isHere ? '' : ` --prefix ${shellQuote(dirname(found))}`}`;
-  const message = `It is an ES module, and package.json says that it is not. Run "${command}", or name it ${other}.`;
+  const message = `The file is an ES module, but its package.json says CommonJS. Run "${command}", or rename the file to ${other}.`;
   return { file, ...(line !== undefined && { line }), message };
 }
 
-/** Who imports what is not there, and what to do. */
+/** The location of an import that was not found, and what to do. */
 function missingModule(file: string, message: string): Omit<LoadProblem, 'message'> {
   const [, kind = '', missing = '', importer = file] =
     /^Cannot find (module|package) '(.+?)' imported from (.+)$/.exec(message) ?? [];
@@ -62,7 +62,7 @@ function missingModule(file: string, message: string): Omit<LoadProblem, 'messag
   const near = ['.ts', '.mts', '.js', '.mjs', '/index.ts'].find((extension) => existsSync(`${missing}${extension}`));
   const advice =
     kind === 'package'
-      ? `Install it (npm install ${missing}); names that only tsconfig.json knows are not followed.`
-      : near && `Name the file with its extension: ${basename(missing)}${near}.`;
+      ? `Install it (npm install ${missing}). Paths in tsconfig.json are not supported.`
+      : near && `Import the file with its extension: ${basename(missing)}${near}.`;
   return { file: importer, ...(line > 0 && { line }), ...(advice && { advice }) };
 }

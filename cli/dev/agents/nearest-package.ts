@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The package.json that says what kind of modules the files of a folder are; undefined when there is none. */
+/** Finds the package.json that applies to a file; undefined if there is none. */
 export function findPackageJson(file: string): string | undefined {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     const found = join(folder, 'package.json');

@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Files that are watched. */
+/** Watches a changing set of files. */
 export interface WatchedFiles {
-  /** Watches these, and no others. */
+  /** Watches exactly these files. */
   watch(files: ReadonlySet<string>): void;
   close(): void;
 }
 
-// Editors write a file in several goes.
+// Editors write a file in several steps.
 const DEBOUNCE_MS = 100;
 
 /**
- * Hears of files whose content has changed, or which came or went. Folders are watched and not files, since editors put a
- * new file in the place of the old one.
+ * Calls `onChange` with the files whose content changed, or that were created or deleted. Watches folders instead of
+ * files, because editors replace a file with a new one.
  */
 export function watchFiles(
   onChange: (files: ReadonlySet<string>) => void,
@@ -65,7 +65,7 @@ export function watchFiles(
   };
 }
 
-/** What is in a file; nothing when it is not there. */
+/** The hash of a file; empty if the file does not exist. */
 function digest(file: string): string {
   try {
     return createHash('sha256').update(readFileSync(file)).digest('base64url');

@@ -6,10 +6,10 @@ import { type AgentFiles, createAgentFiles } from './agent-files.ts';
 import { describeFiles } from './describe-files.ts';
 import { watchFiles } from './watch-files.ts';
 
-/** Files of agents that are looked at again when they change. */
+/** Agent files that are reloaded when they change. */
 export interface WatchedAgents {
   readonly files: AgentFiles;
-  /** Gets to know them; with `watch`, again and again. */
+  /** Loads the files; with `watch`, reloads them when they change. */
   load(given: readonly string[], options: { readonly watch: boolean }): Promise<void>;
   close(): void;
 }
@@ -18,7 +18,7 @@ export interface WatchedAgentsOptions {
   readonly processes: AgentProcesses;
   readonly log: DevLog;
   readonly loadTimeoutMs: number;
-  /** Agents have other code now. */
+  /** Called when agents were reloaded. */
   onChange(): void;
 }
 
@@ -30,17 +30,17 @@ export function createWatchedAgents({ processes, log, loadTimeoutMs, onChange }:
   const describe = (which: readonly string[]) => describeFiles(which, { processes, loadTimeoutMs, onOutput: print });
   const watched = watchFiles(
     (different) => {
-      // One after the other, so that what is known last is what is there.
+      // One after the other, so that the last description is the current one.
       reloading = reloading
         .then(() => reload(files.affectedBy(different), [...different].every(isPackageJson)))
         .catch((error) => log.server(styled('red', String(error))));
     },
-    (folder) => log.server(styled('yellow', `Changes in ${shortPath(folder)} are not noticed; start again after one.`)),
+    (folder) => log.server(styled('yellow', `Cannot watch ${shortPath(folder)}. Restart the server after a change.`)),
   );
 
   let reloading = Promise.resolve();
 
-  /** A package.json changes for many reasons: then only a file that did not load before is worth a line. */
+  /** Reloads files. If only a package.json changed, logs only files that did not load before. */
   async function reload(affected: readonly string[], isPackageAlone: boolean): Promise<void> {
     for (const described of await describe(affected)) {
       const wasLoadable = files.isLoadable(described.file);
@@ -48,7 +48,7 @@ export function createWatchedAgents({ processes, log, loadTimeoutMs, onChange }:
       for (const problem of problems) log.problem(problem);
       const names = described.agents.map(({ name }) => name).join(', ');
       if (described.problem || (isPackageAlone && wasLoadable)) continue;
-      log.server(`${shortPath(described.file)} has changed: `, styled('bold', names));
+      log.server(`Reloaded ${shortPath(described.file)}: `, styled('bold', names));
     }
     if (processes.isClosed) return;
     watched.watch(files.watchedFiles());
@@ -58,14 +58,17 @@ export function createWatchedAgents({ processes, log, loadTimeoutMs, onChange }:
   return {
     files,
     async load(given, { watch }) {
-      // Before they are read, so that no change is missed.
+      // Watch before loading, so that no change is missed.
       if (watch) watched.watch(new Set(given));
       for (const described of await describe(given))
         for (const problem of files.update(described)) log.problem(problem);
       for (const { name, encryptsRuns } of files.agents())
         if (encryptsRuns)
           log.server(
-            styled('yellow', `Runs of "${name}" that are started here are not encrypted: its keys are its own.`),
+            styled(
+              'yellow',
+              `Runs of "${name}" that you start here are not encrypted, because only the agent has its keys.`,
+            ),
           );
       if (watch && !processes.isClosed) watched.watch(files.watchedFiles());
     },

@@ -1,24 +1,24 @@
 import { dim, type Line, styled, type TextSpan } from '../../terminal/line.ts';
 import type { LoadProblem } from '../agents/load-problem.ts';
 
-/** Where the server says what happens. */
+/** The log of the local server. */
 export interface DevLog {
-  /** What happens to a run. */
+  /** Logs what happens to a run. */
   run(run: string, ...what: readonly TextSpan[]): void;
-  /** What belongs to the line before. */
+  /** Adds a line to the entry before. */
   detail(...what: readonly TextSpan[]): void;
-  /** What an agent prints. */
+  /** Logs a line that an agent prints. */
   output(run: string, line: string): void;
-  /** What happens to the server itself. */
+  /** Logs what happens to the server itself. */
   server(...what: readonly TextSpan[]): void;
-  /** That a file of agents cannot be used. */
+  /** Logs that an agent file cannot be used. */
   problem(problem: LoadProblem): void;
 }
 
-// Ids that Waitstate makes have sixteen characters.
+// Generated run ids have sixteen characters.
 const RUN_WIDTH = 16;
 
-/** A log of one line for each thing that happens: time, run, what. */
+/** Creates a log with one line for each event: time, run, event. */
 export function createDevLog(print: (line: Line) => void, now: () => Date = () => new Date()): DevLog {
   const time = (): TextSpan => dim(now().toTimeString().slice(0, 8));
   const runColumn = (run: string): TextSpan => styled('cyan', run.padEnd(RUN_WIDTH));
@@ -38,7 +38,7 @@ export function createDevLog(print: (line: Line) => void, now: () => Date = () =
 
 const withShortPaths = (text: string, cwd = process.cwd()): string => text.replaceAll(`${cwd}/`, '');
 
-/** A path as short as it is from here. */
+/** A path relative to the current directory, if it is inside of it. */
 export function shortPath(file: string, cwd = process.cwd()): string {
   return file.startsWith(`${cwd}/`) ? file.slice(cwd.length + 1) : file;
 }

@@ -2,11 +2,11 @@ import type { Operator, RunView } from '../../../lambda/operator/operator.ts';
 import type { DevLog } from './dev-log.ts';
 import { describeDecision } from './run-report.ts';
 
-/** Tells in the log what came of the approvals that runs waited for. */
+/** Logs the decisions on approvals that runs waited for. */
 export interface DecisionLog {
-  /** What a run waits for now. */
+  /** Remembers the pending approvals of a run. */
   remember(run: RunView): void;
-  /** The run goes on, and these approvals of it are still open. */
+  /** Logs the approvals of a run that were decided: the remembered ones that are not in `open`. */
   logDecided(operator: Operator, run: string, open: readonly string[]): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export function createDecisionLog(log: DevLog): DecisionLog {
     async logDecided(operator, run, open) {
       for (const id of pending.get(run) ?? []) {
         if (open.includes(id)) continue;
-        // What is gone, or under a key, is not told.
+        // A deleted or encrypted approval is not logged.
         const approval = await operator.approval(run, id).catch(() => undefined);
         const decision = approval && describeDecision(approval);
         if (decision) log.run(run, ...decision);

@@ -6,18 +6,18 @@ import type { DevLog } from './dev-log.ts';
 import { findErrorLocation } from './error-location.ts';
 import { describeRunEnd } from './run-report.ts';
 
-/** Tells in the log how runs ended, each end once, whoever ended them. */
+/** Logs how runs ended, each end once, including runs that another process ended. */
 export interface RunEndLog {
-  /** Remembers how a process of a run crashed: that may be why the run is given up. */
+  /** Remembers how a process of a run crashed: it may be the reason why the run fails. */
   rememberCrash(tenant: string, run: string, how: string): void;
-  /** Its process came to an end of its own. */
+  /** Forgets the crash, because a later process of the run ended normally. */
   forgetCrash(tenant: string, run: string): void;
   logEnd(operator: Operator, view: RunView, ...after: readonly TextSpan[]): Promise<void>;
-  /** Tells of a run that a list has, unless that was done. */
+  /** Logs the end of a run from a list, unless it is already logged. */
   logListedEnd(operator: Operator, summary: RunSummary): Promise<void>;
 }
 
-// Runs end for as long as a server lives.
+// Limits the memory of a server that runs for a long time.
 const MAX_REMEMBERED = 10_000;
 
 export function createRunEndLog(log: DevLog, clock: Clock): RunEndLog {
@@ -43,7 +43,7 @@ export function createRunEndLog(log: DevLog, clock: Clock): RunEndLog {
     logEnd,
     async logListedEnd(operator, { run, statusChange }) {
       if (logged.get(idOf(operator.tenant, run)) === statusChange.version) return;
-      // What is gone, or under a key, is not told.
+      // A deleted or encrypted run is not logged.
       const view = await operator.run(run).catch(() => undefined);
       if (view && view.statusChange.version === statusChange.version) await logEnd(operator, view);
     },

@@ -8,7 +8,7 @@ import type { InvocationReport } from '../processes/messages.ts';
 import { shortPath } from './dev-log.ts';
 import type { CodeLocation } from './stack-location.ts';
 
-/** How an invocation went that did not end its run, in one line; undefined when there is nothing to say. */
+/** Describes the end of an invocation that did not end its run, in one line; undefined if there is nothing to report. */
 export function describeInvocationEnd(
   ended: InvocationReport,
   steps: number,
@@ -17,26 +17,26 @@ export function describeInvocationEnd(
 ): readonly TextSpan[] | undefined {
   const done = stepCountText(steps);
   if (ended.end === 'suspended') return [...describeSuspension(ended, view, now), done];
-  if (ended.end === 'fenced') return ['was taken over by another process', done];
-  if (ended.end === 'failed') return [styled('red', `could not go on: ${ended.error}`), done];
+  if (ended.end === 'fenced') return ['was claimed by another process', done];
+  if (ended.end === 'failed') return [styled('red', `invocation failed: ${ended.error}`), done];
   if (ended.end === 'skipped' && ended.reason === 'parked')
-    return [styled('yellow', 'waits for other code: '), view?.parked ?? 'what is stored does not fit this one'];
+    return [styled('yellow', 'waits for other code: '), view?.parked ?? 'the stored run does not match this version'];
   return undefined;
 }
 
-/** How many steps an invocation did, behind what it came to. */
+/** The number of steps of an invocation, in parentheses. */
 export const stepCountText = (steps: number): TextSpan =>
   dim(steps === 0 ? '' : ` (${steps} ${steps === 1 ? 'step' : 'steps'})`);
 
-/** What is known of an end beside the run itself. */
+/** What is known about the end of a run, in addition to the run itself. */
 export interface RunEndDetails {
-  /** Where in code of the user its error came up. */
+  /** The line of the agent's code that threw the error. */
   readonly location?: CodeLocation | undefined;
   /** How its last process crashed. */
   readonly crash?: string | undefined;
 }
 
-/** How a run ended. */
+/** Describes how a run ended. */
 export function describeRunEnd(
   view: RunView,
   now: number,
@@ -54,7 +54,7 @@ export function describeRunEnd(
   return [styled('red', 'failed'), `${after}${where}: ${name}: ${message}${at}${last}${left}`];
 }
 
-/** The reason that somebody gave. */
+/** The reason that was given for a cancellation. */
 function cancelReason(message: string): string {
   const [, reason = ''] = /^Run ".*?" was cancelled: (.*)$/s.exec(message) ?? [];
   return reason === '' || reason === 'No reason was given.' ? '' : `: ${reason}`;
@@ -65,8 +65,8 @@ function describeSuspension(
   view: RunView | undefined,
   now: number,
 ): readonly TextSpan[] {
-  if (continues) return ['goes on in a new process'];
-  if (status === 'ENDING') return ['waits before it goes on ending'];
+  if (continues) return ['continues in a new process'];
+  if (status === 'ENDING') return ['waits before it continues to undo its steps'];
   const waits = (view?.waits ?? []).map((wait) => waitText(wait, now));
   const what = waits.length > 0 ? waits.join(', ') : status.toLowerCase().replaceAll('_', ' ');
   return [styled('yellow', `waits for ${what}`)];
@@ -77,15 +77,15 @@ function waitText({ kind, name, until }: Wait, now: number): string {
   if (kind === 'approval') return `approval "${name}"`;
   if (kind === 'signal') return `signal "${name}"`;
   if (kind === 'call') return `run ${name}`;
-  return kind === 'retry' ? `another try of "${name}"${left}` : `the end of "${name}"${left}`;
+  return kind === 'retry' ? `a retry of "${name}"${left}` : `timer "${name}"${left}`;
 }
 
-/** How a process ended that did not say how it went. */
+/** Describes how a process ended that sent no report. */
 export function describeCrash({ code, signal, killedFor }: ProcessExit, patienceMs: number): string {
-  if (killedFor === 'silent') return `did not answer for ${formatDuration(patienceMs)} and was ended`;
-  if (killedFor === 'late') return 'took longer than an invocation may, and was ended';
+  if (killedFor === 'heartbeat') return `did not respond for ${formatDuration(patienceMs)} and was killed`;
+  if (killedFor === 'timeout') return 'exceeded the time limit of an invocation and was killed';
   if (signal !== null) return `was killed (${signal})`;
-  return code === null ? 'could not be started' : `ended by itself with exit code ${code}`;
+  return code === null ? 'could not be started' : `exited with code ${code}`;
 }
 
 const DECISION_VERBS: Readonly<Partial<Record<ApprovalStatus, TextSpan>>> = {
@@ -95,7 +95,7 @@ const DECISION_VERBS: Readonly<Partial<Record<ApprovalStatus, TextSpan>>> = {
   WITHDRAWN: styled('dim', 'withdrawn'),
 };
 
-/** What came of an approval; undefined while it is open. */
+/** Describes the decision on an approval; undefined while it is pending. */
 export function describeDecision({ status, title, votes }: ApprovalDocument): readonly TextSpan[] | undefined {
   const verb = DECISION_VERBS[status];
   const by = votes.map((vote) => vote.by).join(', ');

@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { isOwnCode } from '../agents/own-file.ts';
 
-/** A line of code. */
+/** A line in a source file. */
 export interface CodeLocation {
   readonly file: string;
   readonly line: number;
 }
 
-/** Where an error points: the line that a syntax error begins with, or the first frame in code of the user. */
+/** The location of an error: the line in the first line of a syntax error, or the first frame in the user's code. */
 export function findUserFrame(stack: string): CodeLocation | undefined {
   const [head = '', ...rest] = stack.split('\n');
   for (const frame of [head, ...rest.filter((line) => /^\s+at /.test(line))]) {
@@ -19,7 +19,7 @@ export function findUserFrame(stack: string): CodeLocation | undefined {
   return undefined;
 }
 
-/** The path of a URL; that of another machine may be none here. */
+/** The path of a file URL; empty if the URL has no path on this machine. */
 function toPath(url: string): string {
   try {
     return fileURLToPath(url);

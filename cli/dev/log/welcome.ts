@@ -3,29 +3,29 @@ import { bold, dim, type Line, styled } from '../../terminal/line.ts';
 import { shellQuote } from '../../terminal/shell-quote.ts';
 import type { LocalServer } from '../server/serve.ts';
 
-/** What to click: said as soon as the server answers. */
+/** The URL of the server, printed as soon as it listens. */
 export const addressLines = (
   { keyedUrl, folder }: LocalServer,
   shortPath: (path: string) => string,
 ): readonly Line[] => [
   [bold('Waitstate'), '  ', styled(['cyan', 'underline'], keyedUrl)],
-  dim(`           this machine only; runs are in ${shortPath(folder)}; Ctrl-C stops`),
+  dim(`           this machine only; runs are stored in ${shortPath(folder)}; Ctrl-C to stop`),
 ];
 
-// More would push what to click off the screen.
+// A longer list would push the URL off the screen.
 const MAX_AGENTS = 5;
 
-/** Whether files of agents were named, and are watched. */
+/** Whether agent files were named, and whether they are watched. */
 export interface AgentLinesOptions {
   readonly hasFiles: boolean;
   readonly isWatching: boolean;
 }
 
-const NO_FILES_NAMED = 'No agent is here: name files of agents, such as waitstate dev ./agents/*.ts';
+const NO_FILES_NAMED = 'No agents: name your agent files, such as "waitstate dev ./agents/*.ts".';
 const noAgentLoads = (isWatching: boolean): string =>
-  `No agent is here yet: mend the files above${isWatching ? ', which are looked at again when they change.' : ' and start again.'}`;
+  `No agents loaded. Fix the errors above${isWatching ? '; the files are reloaded when they change.' : ', then start again.'}`;
 
-/** Who is there, and what to try: said as soon as that is known. */
+/** The agents, and how to start a run, printed when the files are loaded. */
 export function agentLines(
   { agents, url, key }: LocalServer,
   { hasFiles, isWatching }: AgentLinesOptions,
@@ -40,19 +40,19 @@ export function agentLines(
   return [
     ...shown.map((each): Line => ['  ', bold(each.name.padEnd(width)), `  ${each.description ?? ''}`]),
     ...(more > 0 ? [dim(`  and ${more} more`)] : []),
-    dim(`Start a run in the console, by "waitstate start ${shellQuote(name)}" ("waitstate --help" says more), or so:`),
+    dim(`Start a run in the console, with "waitstate start ${shellQuote(name)}", or with the API:`),
     `  curl ${url}/api/runs -H 'Authorization: Bearer ${key}' \\`,
     `    -H 'Content-Type: application/json' -d ${shellQuote(body)}`,
   ];
 }
 
-/** What waits for people since an earlier time. */
+/** The number of approvals that are pending since an earlier start. */
 export const pendingApprovalLines = (url: string, count: number): readonly Line[] =>
   count === 0
     ? []
     : [
         [
-          styled('yellow', `${count === 1 ? 'An approval waits' : `${count} approvals wait`} for an answer: `),
+          styled('yellow', `${count === 1 ? '1 approval is' : `${count} approvals are`} pending: `),
           `${url}${PATHS.inbox}`,
         ],
       ];

@@ -4,18 +4,18 @@ import { ownModule } from '../agents/own-file.ts';
 import type { ProcessMessage } from './messages.ts';
 import { readLines } from './read-lines.ts';
 
-/** How a process of agents ended. */
+/** How an agent process ended. */
 export interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** That it was ended from here: it did not answer any more, or took longer than it may. */
-  readonly killedFor?: 'silent' | 'late';
+  /** Why the server killed it: it did not respond, or it exceeded its time limit. */
+  readonly killedFor?: 'heartbeat' | 'timeout';
 }
 
-/** A process with code of agents. */
+/** A process that runs agent code. */
 export interface AgentProcess {
   readonly pid: number | undefined;
-  /** Resolves when it is gone and all that it said was heard. */
+  /** Resolves when the process is gone and all its messages and output are read. */
   readonly exited: Promise<ProcessExit>;
   kill(): void;
 }
@@ -24,12 +24,13 @@ export interface AgentProcessOptions {
   readonly program: keyof typeof PROGRAMS;
   readonly args: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
-  /** How long it may be silent: it says every second that it is alive. */
+  /** How long it may be silent; it sends a heartbeat every second. */
   readonly heartbeatTimeoutMs: number;
-  /** How long it may take altogether. */
+  /** How long it may run in total. */
   readonly timeoutMs: number;
-  /** Hears what it tells the server, and what it prints. */
+  /** Called with each message to the server. */
   onMessage(message: ProcessMessage): void;
+  /** Called with each line that the process prints. */
   onOutput(line: string): void;
 }
 
@@ -37,7 +38,7 @@ const PROGRAMS = { describe: 'cli/dev/agents/describe', invoke: 'cli/dev/process
 
 const OUTPUT_GRACE_MS = 1_000;
 
-/** Starts a process of its own for code of agents. */
+/** Starts a process for agent code. */
 export function startAgentProcess(options: AgentProcessOptions): AgentProcess {
   const { program, args, environment, heartbeatTimeoutMs, timeoutMs, onMessage, onOutput } = options;
   const own = fileURLToPath(ownModule(PROGRAMS[program]));
@@ -45,7 +46,7 @@ export function startAgentProcess(options: AgentProcessOptions): AgentProcess {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     serialization: 'advanced',
-    // A group of its own, so that Ctrl-C reaches this process alone, and all that an agent starts can be ended with it.
+    // A new process group: Ctrl-C reaches only the server, and everything that an agent starts can be killed with it.
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
@@ -55,8 +56,8 @@ export function startAgentProcess(options: AgentProcessOptions): AgentProcess {
     killedFor ??= why;
     kill();
   };
-  const heartbeatTimer = setTimeout(killFor('silent'), heartbeatTimeoutMs);
-  const timeoutTimer = setTimeout(killFor('late'), timeoutMs);
+  const heartbeatTimer = setTimeout(killFor('heartbeat'), heartbeatTimeoutMs);
+  const timeoutTimer = setTimeout(killFor('timeout'), timeoutMs);
   child.on('message', (message) => {
     heartbeatTimer.refresh();
     if (isProcessMessage(message)) onMessage(message);
@@ -72,7 +73,7 @@ export function startAgentProcess(options: AgentProcessOptions): AgentProcess {
     child.on('error', () => child.pid === undefined && end());
     child.on('exit', (code, signal) => {
       exit = { code, signal };
-      // What it left running in its group goes with it; what went into another one may still hold its output.
+      // Kill what it left running in its group. A process that left the group may still hold its output open.
       kill();
       outputTimer = setTimeout(() => {
         for (const stream of child.stdio) stream?.destroy();
@@ -83,19 +84,19 @@ export function startAgentProcess(options: AgentProcessOptions): AgentProcess {
   return { pid: child.pid, exited, kill };
 }
 
-/** Whether a message is one of ours: code of agents may send others. */
-const isProcessMessage = (message: unknown): message is ProcessMessage => typeof Object(message).tell === 'string';
+/** Whether a message is one of ours; agent code may send others. */
+const isProcessMessage = (message: unknown): message is ProcessMessage => typeof Object(message).waitstate === 'string';
 
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
   } catch {
-    // It is gone.
+    // The process is already gone.
   }
 }
 
-/** What Node needs to be told so that it takes TypeScript as it is. */
+/** The options with which this version of Node runs TypeScript. */
 function nodeOptions(): readonly string[] {
   const { typescript } = process.features as { readonly typescript?: string | false };
   return typescript ? [] : ['--experimental-strip-types', '--disable-warning=ExperimentalWarning'];

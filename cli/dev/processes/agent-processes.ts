@@ -1,11 +1,11 @@
 import { type AgentProcess, type AgentProcessOptions, startAgentProcess } from './agent-process.ts';
 import { startReaper } from './reaper.ts';
 
-/** All processes with code of agents that a server has. They end with it, however it ends. */
+/** All agent processes of a server. They end with the server, however it ends. */
 export interface AgentProcesses {
   readonly isClosed: boolean;
   start(options: Omit<AgentProcessOptions, 'environment'>): AgentProcess;
-  /** Ends all at once; none is started any more. */
+  /** Kills all processes; no more are started. */
   killAll(): void;
 }
 

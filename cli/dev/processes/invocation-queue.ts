@@ -1,40 +1,40 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 
-/** What comes after an invocation: nothing, the run is ready once more, or its process crashed. */
-export type NextAction = 'over' | 'again' | 'crashed';
+/** What follows an invocation: nothing, another invocation because the run is ready again, or a retry after a crash. */
+export type NextAction = 'done' | 'ready' | 'crashed';
 
 export interface InvocationQueueOptions {
-  /** How many go on at the same time. */
+  /** How many invocations run at the same time. */
   readonly concurrency: number;
-  /** The pause after a first crash; it is doubled after each. */
+  /** The pause after the first crash of a run; it doubles with each further crash. */
   readonly crashBackoffMs: number;
   invoke(delivery: Delivery): Promise<NextAction>;
-  /** Hears that one could not even begin; it is tried again, as after a crash. */
+  /** Called when an invocation could not start; it is retried as after a crash. */
   onStartFailed(delivery: Delivery, error: unknown): void;
 }
 
-/** The invocations of one server: so many at a time, and one for each run. */
+/** The invocations of one server: a limited number at a time, and at most one for each run. */
 export interface InvocationQueue {
-  /** Whether there is room for more. */
+  /** Whether the queue accepts more. */
   readonly hasCapacity: boolean;
-  /** How many go on. */
+  /** How many invocations are running. */
   readonly runningCount: number;
-  /** Whether a run goes on, or is about to. */
+  /** Whether a run is running or queued. */
   has(delivery: Pick<Delivery, 'tenant' | 'run'>): boolean;
-  /** Runs a run as soon as there is room. */
+  /** Queues a run, unless it is already queued, running or waiting after a crash. */
   deliver(delivery: Delivery): void;
-  /** What waits after a crash is tried at once. */
+  /** Retries crashed runs immediately. */
   retryNow(): void;
-  /** Begins nothing more; what goes on may do so for a moment, and then `end` ends it. */
+  /** Starts nothing more, waits up to `graceMs` for running invocations, then calls `end` to kill them. */
   stop(graceMs: number, end: () => void): Promise<void>;
 }
 
 /** A run whose process crashed. */
 interface Crash {
-  /** How often in a row. */
+  /** The number of crashes in a row. */
   readonly count: number;
-  /** Until it is tried again. */
+  /** Runs until the next attempt. */
   timer: NodeJS.Timeout | undefined;
   retry(): void;
 }
@@ -79,7 +79,7 @@ export function createInvocationQueue({
     running.delete(id);
     const { count: times = 0 } = crashed.get(id) ?? {};
     crashed.delete(id);
-    if (next === 'again') deliver(delivery);
+    if (next === 'ready') deliver(delivery);
     if (next === 'crashed' && !isStopping) crashed.set(id, retryLater(delivery, times));
     startQueued();
   }
@@ -114,12 +114,12 @@ export function createInvocationQueue({
       isStopping = true;
       queued.clear();
       for (const { timer } of crashed.values()) clearTimeout(timer);
-      const over = Promise.all(running.values());
+      const finished = Promise.all(running.values());
       const grace = new AbortController();
-      await Promise.race([over, pause(graceMs, undefined, { signal: grace.signal }).catch(() => {})]);
+      await Promise.race([finished, pause(graceMs, undefined, { signal: grace.signal }).catch(() => {})]);
       grace.abort();
       end();
-      await over;
+      await finished;
     },
   };
 }

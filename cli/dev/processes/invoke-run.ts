@@ -20,18 +20,18 @@ export interface RunInvokerOptions extends JobOptions {
   readonly runtime: Runtime;
   readonly files: Pick<AgentFiles, 'find'>;
   readonly runEnds: RunEndLog;
-  /** A run waits for people, who are to be told. */
+  /** Called when a run has pending approvals, whose approvers must be notified. */
   onApprovalPending(): void;
 }
 
-/** How runs are run from here. */
+/** Executes runs in agent processes. */
 export interface RunInvoker {
   invoke(delivery: Delivery): Promise<NextAction>;
-  /** Says, once, that a run is ready and its file does not load. */
+  /** Logs once that a run is ready, but its agent file does not load. */
   logUnloadable(delivery: Delivery): Promise<void>;
 }
 
-/** Runs runs, each in a process of its own; a run for which there is nothing to do is left alone. */
+/** Executes runs, each in a separate process. Skips runs that have ended, are paused or whose agent is not loaded. */
 export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
   const { runtime, files, log, processes, timing, runEnds, onApprovalPending } = options;
   const decisions = createDecisionLog(log);
@@ -41,22 +41,22 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
     const { tenant, run, agent = '' } = delivery;
     const { operator, at: context, meta } = await readRun(delivery);
     const found = files.find(agent);
-    if (!meta || hasEnded(meta.status) || !found || found.problem || (await isPaused(context, agent))) return 'over';
+    if (!meta || hasEnded(meta.status) || !found || found.problem || (await isPaused(context, agent))) return 'done';
     unloadable.delete(idOf(delivery));
     await decisions.logDecided(operator, run, meta.work?.approvals ?? []);
 
-    let ended: Extract<ProcessMessage, { readonly tell: 'ended' }> | undefined;
+    let ended: Extract<ProcessMessage, { readonly waitstate: 'ended' }> | undefined;
     let isUnloadable = false;
     const child = startJobProcess(options, found.file, delivery, (message) => {
-      if (message.tell === 'ended') ended = message;
-      if (message.tell === 'unloadable') isUnloadable = true;
-      if (message.tell === 'deliver') void runtime.deliver?.(message.delivery);
-      if (message.tell === 'again') void logRetry(operator, run, message.step);
+      if (message.waitstate === 'ended') ended = message;
+      if (message.waitstate === 'loadFailed') isUnloadable = true;
+      if (message.waitstate === 'deliver') void runtime.deliver?.(message.delivery);
+      if (message.waitstate === 'stepRetried') void logRetry(operator, run, message.step);
     });
     log.run(run, startText(agent, meta), dim(` (pid ${child.pid})`));
     const exit = await child.exited;
     if (ended) return report(operator, run, ended);
-    if (processes.isClosed) log.run(run, styled('yellow', 'is cut off; it goes on at the next start'));
+    if (processes.isClosed) log.run(run, styled('yellow', 'interrupted; resumes at the next start'));
     else if (!isUnloadable) {
       const crash = describeCrash(exit, timing.heartbeatTimeoutMs);
       runEnds.rememberCrash(tenant, run, crash);
@@ -65,7 +65,7 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
     return 'crashed';
   }
 
-  /** What is known of a run before anybody runs it. */
+  /** Reads a run before it is executed. */
   async function readRun({ tenant, run }: Delivery) {
     const contexts = withTenant(runtime.contexts, tenant);
     const context = await contexts.forRun(run);
@@ -75,7 +75,7 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
 
   async function logRetry(operator: Operator, run: string, step: string): Promise<void> {
     const because = await findLastFailure(operator, run, step);
-    log.run(run, styled('yellow', `tries "${step}" again`), because === undefined ? '' : `: ${because}`);
+    log.run(run, styled('yellow', `retries "${step}"`), because === undefined ? '' : `: ${because}`);
   }
 
   async function logUnloadable(delivery: Delivery): Promise<void> {
@@ -85,14 +85,14 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
     const { operator, meta } = await readRun(delivery);
     if (!meta || hasEnded(meta.status)) return;
     await decisions.logDecided(operator, delivery.run, meta.work?.approvals ?? []);
-    log.run(delivery.run, styled('yellow', `is ready; ${shortPath(file)} does not load`));
+    log.run(delivery.run, styled('yellow', `is ready, but ${shortPath(file)} does not load`));
   }
 
-  /** Says how an invocation went, and what comes next. */
+  /** Logs the result of an invocation, and decides what follows. */
   async function report(
     operator: Operator,
     run: string,
-    { ended, steps }: Extract<ProcessMessage, { readonly tell: 'ended' }>,
+    { ended, steps }: Extract<ProcessMessage, { readonly waitstate: 'ended' }>,
   ): Promise<NextAction> {
     const view = await operator.run(run).catch(() => undefined);
     const line = describeInvocationEnd(ended, steps, view, runtime.clock.now());
@@ -103,7 +103,7 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
     if (view) decisions.remember(view);
     if (view && view.openApprovals.length > 0) onApprovalPending();
     if (ended.end === 'failed') return 'crashed';
-    return view?.status === 'READY' && view.parked === undefined ? 'again' : 'over';
+    return view?.status === 'READY' && view.parked === undefined ? 'ready' : 'done';
   }
 
   return { invoke, logUnloadable };
@@ -111,10 +111,10 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
 
 const idOf = ({ tenant, run }: Delivery): string => JSON.stringify([tenant, run]);
 
-/** What a process is begun for. */
+/** The log text for the start of a process. */
 function startText(agent: string, { work, status }: HeadMeta): string {
   if (work?.claimed === undefined) return `starts: ${agent}`;
-  if (work.lease?.by === CLAIMANT) return 'goes on where it was cut off';
-  if (status !== 'ENDING') return 'goes on';
-  return work.ending === 'CANCELLED' ? 'is being cancelled' : 'is being ended';
+  if (work.lease?.by === CLAIMANT) return 'resumes after an interruption';
+  if (status !== 'ENDING') return 'resumes';
+  return work.ending === 'CANCELLED' ? 'cancels: undoes its steps' : 'fails: undoes its steps';
 }

@@ -1,4 +1,4 @@
-// One invocation of an agent in a process of its own: loads the agent's file, claims the run, drives it, exits.
+// One invocation of an agent in a separate process: loads the agent file, claims the run, executes it, exits.
 import { pathToFileURL } from 'node:url';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { AnyAgent } from '../../../lambda/runtime/agent/agent.ts';
@@ -19,40 +19,43 @@ async function load(): Promise<AnyAgent | undefined> {
   try {
     const { agents } = await loadAgents(job.file);
     const agent = agents.get(job.agent);
-    if (!agent) throw new WaitstateError('AGENT_NOT_FOUND', `It no longer exports an agent "${job.agent}".`);
-    // Of the agent's own copy of Waitstate, and not of this command's.
+    if (!agent) throw new WaitstateError('AGENT_NOT_FOUND', `The file no longer exports agent "${job.agent}".`);
+    // From the agent's copy of Waitstate, not the command's.
     const { embeddedStorage } = await import('waitstate/embedded');
     return agent.with({
       storage: embeddedStorage({ folder: job.folder }),
-      // Who starts runs from outside has no keys.
+      // Runs that are started by the CLI or the API are not encrypted: those have no keys.
       acceptUnencrypted: true,
       approvalUrl: job.approvalUrl,
-      deliver: (delivery) => sendToServer({ tell: 'deliver', delivery }),
-      log: (level, message, { run: _, agent: __, tenant: ___, ...fields }) =>
-        console[level](message, ...(Object.keys(fields).length > 0 ? [JSON.stringify(fields)] : [])),
+      deliver: (delivery) => sendToServer({ waitstate: 'deliver', delivery }),
+      log(level, message, fields) {
+        // The server's log already shows the run.
+        const details = JSON.stringify({ ...fields, run: undefined, agent: undefined, tenant: undefined });
+        console[level](message, ...(details === '{}' ? [] : [details]));
+      },
       probe: (moment, _run, step) => {
         if (moment === 'recorded') steps += 1;
-        if (moment === 'before' && startedSteps.has(step)) void sendToServer({ tell: 'again', step });
+        if (moment === 'before' && startedSteps.has(step)) void sendToServer({ waitstate: 'stepRetried', step });
         if (moment === 'before') startedSteps.add(step);
         return undefined;
       },
     });
   } catch (error) {
-    await sendToServer({ tell: 'unloadable', problem: toLoadProblem(job.file, error) });
+    await sendToServer({ waitstate: 'loadFailed', problem: toLoadProblem(job.file, error) });
     return undefined;
   }
 }
 
-/** Claims the run and drives it until it ends, waits or yields. */
+/** Claims the run and executes it until it ends, suspends or yields. */
 async function invoke(agent: AnyAgent): Promise<InvocationReport> {
   const { tenant, run, by, until, leaseMs } = job;
   const end = await agent.invoke({ tenant, run }, { by, until, leaseMs });
   return end.end === 'failed' ? { end: 'failed', error: String(end.error) } : end;
 }
 
-/** Has people told by the agent's own hook; the server hears which links they got. */
+/** Notifies approvers through the agent's hook, and sends the links to the server. */
 async function notify({ runtime, notifier }: AnyAgent, approval: string): Promise<InvocationReport> {
-  if (!notifier) return { end: 'told' };
+  if (!notifier) return { end: 'notified' };
   const [{ withTenant }, { findApproval }, { createNotification }] = await Promise.all([
     import('../../../lambda/checkpoints/derived-contexts.ts'),
     import('../../../lambda/runtime/approvals/find-approval.ts'),
@@ -60,9 +63,9 @@ async function notify({ runtime, notifier }: AnyAgent, approval: string): Promis
   ]);
   const context = await withTenant(runtime.contexts, job.tenant).forRun(job.run);
   const notice = await createNotification(await findApproval(context, approval), notifier);
-  await sendToServer({ tell: 'notice', notice });
+  await sendToServer({ waitstate: 'notice', notice });
   await notifier.notify(notice);
-  return { end: 'told' };
+  return { end: 'notified' };
 }
 
 suppressModuleTypeWarnings();
@@ -72,6 +75,6 @@ if (agent) {
   const { approval } = job;
   const pending = approval === undefined ? invoke(agent) : notify(agent, approval);
   const report = await pending.catch((error): InvocationReport => ({ end: 'failed', error: String(error) }));
-  await sendToServer({ tell: 'ended', ended: report, steps });
+  await sendToServer({ waitstate: 'ended', ended: report, steps });
 }
 process.exit();

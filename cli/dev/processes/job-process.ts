@@ -7,13 +7,13 @@ import { toArguments } from './job.ts';
 import type { ProcessMessage } from './messages.ts';
 import type { Timing } from './timing.ts';
 
-/** As whom processes of the server claim runs. One that was cut off is taken over under this name at once. */
+/** The claimant of runs that the server executes. Runs of a killed server are reclaimed under this name immediately. */
 export const CLAIMANT = 'waitstate dev';
 
-// When its time is over, an invocation lets go of its run; what is left of it then is ended.
+// At its time limit, an invocation releases its run. A process that still runs after this grace period is killed.
 const KILL_GRACE_MS = 10_000;
 
-/** What jobs are done with. */
+/** What is needed to start a job. */
 export interface JobOptions {
   readonly processes: AgentProcesses;
   readonly clock: Clock;
@@ -23,7 +23,7 @@ export interface JobOptions {
   readonly timing: Timing;
 }
 
-/** Starts a process that runs a run or, given an approval, tells people of it. */
+/** Starts a process that executes a run or, given an approval, notifies its approvers. */
 export function startJobProcess(
   { processes, clock, log, folder, url, timing }: JobOptions,
   file: string,
@@ -40,7 +40,7 @@ export function startJobProcess(
     heartbeatTimeoutMs: timing.heartbeatTimeoutMs,
     timeoutMs: timeoutMs + KILL_GRACE_MS,
     onMessage(message) {
-      if (message.tell === 'unloadable') log.problem(message.problem);
+      if (message.waitstate === 'loadFailed') log.problem(message.problem);
       onMessage(message);
     },
     onOutput: (line) => log.output(run, line),

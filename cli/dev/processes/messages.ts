@@ -3,47 +3,47 @@ import type { ApprovalNotification } from '../../../lambda/runtime/definition/ap
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import type { LoadProblem } from '../agents/load-problem.ts';
 
-/** An agent as its file describes it. */
+/** An agent in a file. */
 export interface DescribedAgent {
   readonly name: string;
-  /** Whether it tells people by itself. */
+  /** Whether it has a `notify` hook. */
   readonly hasNotifyHook: boolean;
-  /** The tenant that it starts runs in by itself. */
+  /** The tenant of runs that it starts itself. */
   readonly tenant: string;
   /** Whether it encrypts runs that it starts itself. */
   readonly encryptsRuns: boolean;
 }
 
-/** What a file has, or why it has nothing. */
+/** The agents in a file, or the reason why it does not load. */
 export interface DescribedFile {
   readonly file: string;
   readonly agents: readonly DescribedAgent[];
   readonly example?: unknown;
   readonly description?: string;
-  /** The files that it stands on, itself included. */
+  /** The files that it imports, itself included. */
   readonly imports: readonly string[];
   readonly problem?: LoadProblem;
 }
 
-/** How an invocation went, for another process. */
+/** The result of an invocation, in a form that can be sent to another process. */
 export type InvocationReport =
   | Exclude<InvokeResult, { readonly end: 'failed' }>
   | { readonly end: 'failed'; readonly error: string }
-  /** People were told of an approval. */
-  | { readonly end: 'told' };
+  /** The approvers were notified. */
+  | { readonly end: 'notified' };
 
-/** What a process of agents tells the server. */
+/** A message from an agent process to the server. Its `waitstate` field tells it from messages of the agent's own code. */
 export type ProcessMessage =
-  /** It is not stuck; said every second. */
-  | { readonly tell: 'alive' }
-  /** It is about to load this file. */
-  | { readonly tell: 'loading'; readonly file: string }
-  | { readonly tell: 'described'; readonly described: DescribedFile }
-  /** Its file does not load. */
-  | { readonly tell: 'unloadable'; readonly problem: LoadProblem }
-  /** Another run is ready, such as a child of this one. */
-  | { readonly tell: 'deliver'; readonly delivery: Delivery }
-  /** A step failed, and is tried again in the same process. */
-  | { readonly tell: 'again'; readonly step: string }
-  | { readonly tell: 'notice'; readonly notice: ApprovalNotification }
-  | { readonly tell: 'ended'; readonly ended: InvocationReport; readonly steps: number };
+  /** The heartbeat, sent every second. */
+  | { readonly waitstate: 'alive' }
+  /** The process is about to load this file. */
+  | { readonly waitstate: 'loading'; readonly file: string }
+  | { readonly waitstate: 'described'; readonly described: DescribedFile }
+  /** The agent file does not load. */
+  | { readonly waitstate: 'loadFailed'; readonly problem: LoadProblem }
+  /** Another run is ready, such as a child run. */
+  | { readonly waitstate: 'deliver'; readonly delivery: Delivery }
+  /** A step failed and is retried in the same process. */
+  | { readonly waitstate: 'stepRetried'; readonly step: string }
+  | { readonly waitstate: 'notice'; readonly notice: ApprovalNotification }
+  | { readonly waitstate: 'ended'; readonly ended: InvocationReport; readonly steps: number };

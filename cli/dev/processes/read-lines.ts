@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
-// Whoever prints without an end must not fill this process.
+// Output without line breaks must not fill the memory.
 const MAX_LINE_LENGTH = 4_000;
 
-/** Hears a stream line by line; a line that is too long comes in pieces. */
+/** Reads a stream line by line; a line that is too long is split. */
 export function readLines(stream: Readable, onLine: (line: string) => void): void {
   const decoder = new StringDecoder('utf8');
   let rest = '';

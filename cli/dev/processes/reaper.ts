@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 
-/** Ends groups of processes when this process ends, however it ends. */
+/** Kills process groups when this process ends, however it ends. */
 export interface Reaper {
   add(pid: number): void;
   remove(pid: number): void;
-  /** Ends those that are left. */
+  /** Kills the groups that are left. */
   close(): void;
 }
 
-// Until its input ends, that is, until the server is gone: "+ pid" and "- pid". Then it kills what is left.
+// Reads "+ pid" and "- pid" until its input ends, which is when the server is gone. Then it kills the rest.
 const SCRIPT = `
   all=' '
   while read -r sign pid; do
@@ -21,18 +21,18 @@ const SCRIPT = `
 `;
 
 /**
- * A small shell that waits for the end of this process. A process that is killed tells nobody, and one of its children
- * that is busy for ever would not hear it; nor would what that child has started.
+ * Starts a small shell that waits for the end of this process. A killed server cannot stop its children, and a child in an
+ * endless loop does not notice the disconnect; nor do processes that the child has started.
  */
 export function startReaper(): Reaper {
-  // Windows has neither the shell nor groups of processes.
+  // Windows has neither this shell nor process groups.
   if (process.platform === 'win32') return { add: () => {}, remove: () => {}, close: () => {} };
-  // In a session of its own: what is sent to the group of the server must not reach it.
+  // In a new session: signals to the server's process group must not reach it.
   const shell = spawn('/bin/sh', ['-c', SCRIPT, 'waitstate dev'], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  // Without it, processes still end with the server unless they are busy.
+  // Without the shell, processes still end with the server, unless they are busy.
   shell.on('error', () => {});
   shell.stdin.on('error', () => {});
   shell.unref();

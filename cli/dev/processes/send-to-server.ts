@@ -1,6 +1,6 @@
 import type { ProcessMessage } from './messages.ts';
 
-/** Tells the server something; resolves when it is on its way. */
+/** Sends a message to the server; resolves when it is sent. */
 export const sendToServer = (message: ProcessMessage): Promise<void> =>
   new Promise((resolve) => {
     if (!process.connected) return resolve();
@@ -9,8 +9,8 @@ export const sendToServer = (message: ProcessMessage): Promise<void> =>
 
 const HEARTBEAT_MS = 1_000;
 
-/** Ends this process with its server, and tells the server every second that it is not stuck. */
+/** Exits when the server is gone, and sends the server a heartbeat every second. */
 export function attachToServer(): void {
   process.on('disconnect', () => process.exit(1));
-  setInterval(() => void sendToServer({ tell: 'alive' }), HEARTBEAT_MS).unref();
+  setInterval(() => void sendToServer({ waitstate: 'alive' }), HEARTBEAT_MS).unref();
 }

@@ -1,6 +1,6 @@
 /**
- * Leaves out what Node warns of when the kind of a module is not clear: a file that does not load for it is told with what
- * to do, and one that loads needs no warning in every process. Warnings of others are shown as ever.
+ * Suppresses Node's warnings about the module type of a file. If the file does not load, the log already says what to do;
+ * if it loads, a warning in every process is noise. Other warnings are shown.
  */
 export function suppressModuleTypeWarnings(): void {
   const others = process.listeners('warning');

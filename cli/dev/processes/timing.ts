@@ -1,21 +1,22 @@
 import { WORKER_LEASE_MS } from '../../../lambda/runtime/agent/worker.ts';
 
-/** How long things take; all in milliseconds. */
+/** Intervals and limits of the local server, in milliseconds. */
 export interface Timing {
-  /** How often to look for runs that are ready, and at what is due. */
+  /** How often to look for READY runs. */
   readonly pollIntervalMs: number;
+  /** How often to handle due timers, reminders and leases. */
   readonly sweepIntervalMs: number;
-  /** How long a process has a run before it must say that it is alive. */
+  /** How long the lease of a process on a run lasts before it must be renewed. */
   readonly leaseMs: number;
-  /** How long a process may be silent: it says every second that it is alive. */
+  /** How long a process may be silent; it sends a heartbeat every second. */
   readonly heartbeatTimeoutMs: number;
-  /** How long an invocation may take before it goes on in another one; as on Lambda. */
+  /** How long an invocation may take before the run continues in another one, as on Lambda. */
   readonly invocationTimeoutMs: number;
-  /** How long people may be told by an agent's own hook. */
+  /** How long an agent's `notify` hook may take. */
   readonly notifyTimeoutMs: number;
-  /** The pause after a first crash. */
+  /** The pause after the first crash of a run. */
   readonly crashBackoffMs: number;
-  /** How long invocations may go on when the server is stopped. */
+  /** How long running invocations may continue when the server stops. */
   readonly shutdownGraceMs: number;
 }
 

@@ -23,26 +23,26 @@ export interface DueLoopOptions {
   readonly log: DevLog;
   readonly leaseMs: number;
   readonly runEnds: RunEndLog;
-  /** A run is ready, and its file does not load. */
+  /** Logs that a run is ready, but its agent file does not load. */
   logUnloadable(delivery: Delivery): void;
 }
 
-/** How the server finds what is to be done. */
+/** Finds runs that the server has to run, resume or report. */
 export interface DueLoop {
-  /** Runs that a server before this one had when it ended. */
+  /** Delivers the runs that a previous server was running when it ended. */
   deliverInterrupted(): Promise<void>;
-  /** Runs that somebody should run; also those that wait for other code, when there may be some. */
+  /** Delivers runs that are READY; with `parked`, also those that wait for other code. */
   deliverReady(options?: { readonly parked?: boolean }): Promise<void>;
-  /** What is due: timers, reminders, what nobody took. */
+  /** Handles due timers, reminders and expired leases. */
   sweep(): Promise<void>;
-  /** Runs that ended, whoever ended them. */
+  /** Logs runs that ended, including those that another process ended. */
   logEnded(): Promise<void>;
 }
 
 export function createDueLoop(options: DueLoopOptions): DueLoop {
   const { runtime, files, queue, notifierFor, log, leaseMs, runEnds, logUnloadable } = options;
   const { contexts } = runtime;
-  // Agents may start runs in a tenant of their own.
+  // An agent may start runs in another tenant.
   const tenants = () => new Set([contexts.tenant, ...files.agents().map((agent) => agent.tenant)]);
   const endedSince = new Map<string, Date>();
   const startedAt = new Date(runtime.clock.now());
@@ -52,8 +52,7 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
   function canDeliver(delivery: Delivery): boolean {
     const { run, agent = '' } = delivery;
     const found = files.find(agent);
-    if (!found && !unknown.has(agent))
-      log.run(run, styled('yellow', `is of agent "${agent}", which no file here has; it waits for one`));
+    if (!found && !unknown.has(agent)) log.run(run, styled('yellow', `waits: no agent file defines agent "${agent}"`));
     if (found) unknown.delete(agent);
     else unknown.add(agent);
     if (found?.problem) logUnloadable(delivery);
@@ -93,7 +92,7 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
         const operator = createOperator({ ...runtime, contexts: withTenant(contexts, tenant) });
         const since = endedSince.get(tenant) ?? startedAt;
         const { runs } = await operator.runs({ status: [...ENDED_STATUSES], since });
-        // What a process is at is told when that is over.
+        // A run that is being executed here is logged when its process ends.
         const stillRunning = runs.filter(({ run }) => queue.has({ tenant, run }));
         for (const each of runs.toReversed())
           if (!stillRunning.includes(each) && files.find(each.agent ?? '')) await runEnds.logListedEnd(operator, each);

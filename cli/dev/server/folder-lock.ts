@@ -2,21 +2,21 @@ import { WaitstateError } from '../../../lambda/core/errors.ts';
 import { isBusy, storageError } from '../../../lambda/storage/embedded/errors.ts';
 import { findRunningServer, lockPath } from './server-file.ts';
 
-/** That this process alone is the server of a folder. */
+/** The lock that makes this process the only server of a folder. */
 export interface FolderLock {
   release(): void;
 }
 
 /**
- * Makes this process the server of a folder, or refuses and says which one is. The lock is SQLite's, so that the system
- * itself takes it from a process that dies, in whatever way.
+ * Makes this process the server of a folder, or throws an error that names the running one. The lock is a SQLite lock, so
+ * the operating system releases it however the process ends.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   let db: InstanceType<typeof DatabaseSync> | undefined;
   try {
     db = new DatabaseSync(lockPath(folder));
-    // Who only asks whether there is a server is done in no time.
+    // A process that only checks whether a server runs holds the lock for a moment.
     db.exec('PRAGMA busy_timeout = 300; BEGIN EXCLUSIVE');
   } catch (error) {
     db?.close();
@@ -28,9 +28,9 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
 
 async function folderInUse(folder: string): Promise<WaitstateError> {
   const running = await findRunningServer(folder);
-  const where = running ? `: ${running.url} (pid ${running.pid})` : '';
+  const where = running ? ` at ${running.url} (pid ${running.pid})` : '';
   return new WaitstateError(
     'CONDITION_FAILED',
-    `Another server works on the folder ${folder} already${where}. Use that one, stop it, or name another folder by --folder.`,
+    `Another server is already running on the folder ${folder}${where}. Use it, stop it, or choose another folder with --folder.`,
   );
 }

@@ -6,11 +6,11 @@ import { HttpError, toProblem } from '../../../lambda/http/problem.ts';
 import { setSecurityHeaders } from '../../../lambda/http/security-headers.ts';
 import { createTicketRedeemer } from './ticket.ts';
 
-/** Who may reach the server of one machine. */
+/** Decides which requests may reach the local server. */
 export interface Guard {
-  /** An answer that refuses a request, or lets a browser in; undefined when the application may answer. */
+  /** A response that rejects a request or signs a browser in; undefined if the application may respond. */
   check(request: Request, incoming: Pick<IncomingMessage, 'headersDistinct'>): Response | undefined;
-  /** Who calls: whoever has the key, or a browser that was let in by it. */
+  /** The caller: a program with the key, or a browser that signed in with it. */
   identify(request: Request): Caller | undefined;
 }
 
@@ -21,19 +21,20 @@ export interface GuardOptions {
 }
 
 const HOSTNAMES = ['127.0.0.1', 'localhost', '[::1]'];
-const WRONG_KEY_DETAIL = 'This is not the key of this server. Open the URL that it printed when it started.';
-const EXPIRED_TICKET_DETAIL = 'This was used, or is too old. Open the URL that the server printed when it started.';
+const WRONG_KEY_DETAIL = 'This is not the key of this server. Open the URL that the server printed when it started.';
+const EXPIRED_TICKET_DETAIL =
+  'This link was already used or has expired. Open the URL that the server printed when it started.';
 const COOKIE_SECONDS = 30 * 24 * 3600;
 
 /**
- * Lets in who has the key, by programs as `Authorization: Bearer`, by a browser once as `/?key=…` and then as a cookie;
- * and keeps out what pages of others let a browser send: requests under another name (DNS rebinding) and from another
- * origin (CSRF). Links to approvals carry their own secret.
+ * Accepts callers with the key: programs send it as `Authorization: Bearer`, a browser once as `/?key=…` and then as a
+ * cookie. Rejects requests that other websites make a browser send: for another host name (DNS rebinding) and from another
+ * origin (CSRF). Approval links contain their own secret.
  */
 export function createGuard({ key, port, tenant }: GuardOptions): Guard {
   const hosts = new Set(HOSTNAMES.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]));
   const cookieName = `waitstate-${port}`;
-  // Browsers send cookies to all ports of a host: what they send must not be the key itself.
+  // Browsers send cookies to all ports of a host, so the cookie must not be the key itself.
   const cookie = createHmac('sha256', key).update('cookie').digest('base64url');
   const redeem = createTicketRedeemer(key);
   const caller: Caller = { tenant, groups: [], roles: new Set(ROLES), answersForOthers: true };
@@ -56,7 +57,7 @@ export function createGuard({ key, port, tenant }: GuardOptions): Guard {
         return problemResponse(
           403,
           'NOT_ALLOWED',
-          `This server answers to ${HOSTNAMES.map((name) => `${name}:${port}`).join(', ')} only.`,
+          `This server accepts requests for ${HOSTNAMES.map((name) => `${name}:${port}`).join(', ')} only.`,
         );
       const isRead = request.method === 'GET' || request.method === 'HEAD';
       const given = url.pathname === '/' && isRead ? url.searchParams.get('key') : null;
@@ -68,7 +69,7 @@ export function createGuard({ key, port, tenant }: GuardOptions): Guard {
       return problemResponse(
         403,
         'NOT_ALLOWED',
-        'Requests that change something come from pages of this server, or with its key.',
+        'Requests that change something must come from a page of this server or contain its key.',
       );
     },
     identify(request) {
@@ -90,8 +91,8 @@ export function createGuard({ key, port, tenant }: GuardOptions): Guard {
 }
 
 /**
- * Whether a request comes from a page of this server. A form of a page without referrer has the origin `null`; what the
- * browser says of the site is what a page cannot forge.
+ * Whether a request comes from a page of this server. A form on a page without referrer has the origin `null`, but a page
+ * cannot forge `Sec-Fetch-Site`.
  */
 function isSameOrigin({ headers }: Request, host: string): boolean {
   const origin = headers.get('origin');
@@ -101,7 +102,7 @@ function isSameOrigin({ headers }: Request, host: string): boolean {
   return site === 'same-origin' && (isOwnOrigin || origin === null || origin === 'null');
 }
 
-/** The same refusal on a page where a browser shows it. */
+/** Responds with status 401: a page to a browser, otherwise JSON. */
 function unauthenticated({ headers }: Request, detail: string): Response {
   if (!headers.get('accept')?.includes('text/html')) return problemResponse(401, 'NOT_AUTHENTICATED', detail);
   const problem = toProblem(new HttpError(401, 'NOT_AUTHENTICATED', detail));
@@ -113,7 +114,7 @@ function unauthenticated({ headers }: Request, detail: string): Response {
   return response;
 }
 
-/** A refusal in the form of all others. */
+/** An error response in the format of the HTTP API. */
 export function problemResponse(status: number, code: HttpError['code'], detail: string): Response {
   const headers = {
     'content-type': 'application/problem+json',
@@ -125,7 +126,7 @@ export function problemResponse(status: number, code: HttpError['code'], detail:
   return new Response(JSON.stringify(toProblem(new HttpError(status, code, detail))), { status, headers });
 }
 
-/** Whether two secrets are equal, in the same time wherever they differ. */
+/** Compares two secrets in constant time. */
 const isEqualSecret = (one: string, other: string): boolean => timingSafeEqual(digest(one), digest(other));
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isBusy } from '../../../lambda/storage/embedded/errors.ts';
 
-/** Whether a server holds the lock of a folder just now. A number of a process says little: it may be another's by then. */
+/** Whether a server holds the lock of a folder now. A process id would not prove it: the system may have reused it. */
 export function isLockHeld(lock: string): boolean {
   if (!existsSync(lock)) return false;
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');

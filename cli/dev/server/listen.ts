@@ -1,14 +1,14 @@
 import type { Server } from 'node:http';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 
-// Not the name: that could be another address too.
+// Not `localhost`, which may resolve to another address.
 export const LOOPBACK = '127.0.0.1';
 const DEFAULT_PORT = 4180;
 const PORTS_TO_TRY = 50;
 
 /**
- * Listens on the port that is wanted, or refuses when it is taken. Where none is wanted: on the one of the last time, the
- * usual one, or the next that is free.
+ * Listens on the requested port, or throws if it is in use. Without one, listens on the port of the last start, the
+ * default port, or the next free port.
  */
 export async function listen(
   server: Server,
@@ -19,13 +19,13 @@ export async function listen(
     if (await listenOn(server, requestedPort)) return portOf(server);
     throw new WaitstateError(
       'CONDITION_FAILED',
-      `Port ${requestedPort} is taken by another program. Name another one by --port, or none.`,
+      `Port ${requestedPort} is in use by another program. Choose another port with --port, or omit it.`,
     );
   }
   const usual = Array.from({ length: PORTS_TO_TRY }, (_, i) => DEFAULT_PORT + i);
   for (const port of new Set([...(lastPort === undefined ? [] : [lastPort]), ...usual, 0]))
     if (await listenOn(server, port)) return portOf(server);
-  throw new WaitstateError('CONDITION_FAILED', 'No port of this machine is free.');
+  throw new WaitstateError('CONDITION_FAILED', 'No free port was found on this machine.');
 }
 
 const listenOn = (server: Server, port: number): Promise<boolean> =>

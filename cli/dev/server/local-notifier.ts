@@ -14,17 +14,17 @@ export interface LocalNotifierOptions extends JobOptions {
   readonly files: Pick<AgentFiles, 'find'>;
 }
 
-/** How people hear of approvals on one machine: by the log, and by the agent's own hook where it has one. */
+/** Notifies approvers on one machine: in the log, and through the agent's `notify` hook if it has one. */
 export function notifierFor(options: LocalNotifierOptions, agent: string | undefined): Notifier | 'unknown' {
   const { files, log, url } = options;
   const found = files.find(agent ?? '');
   if (!found || found.problem) return 'unknown';
-  // Who is in a group only the agent knows.
+  // Only the agent knows the members of a group.
   if (found.hasNotifyHook) return { notify: (notice) => notifyThroughAgent(options, found.file, notice) };
   return { url: `${url}/approvals/`, notify: async (notice) => logNotice(log, url, notice) };
 }
 
-/** Has the agent itself make links and tell people, in a process of its own. */
+/** Has the agent create the links and notify the approvers, in a separate process. */
 async function notifyThroughAgent(
   options: LocalNotifierOptions,
   file: string,
@@ -33,25 +33,25 @@ async function notifyThroughAgent(
   const { log, url, timing } = options;
   const { tenant, run, agent, approval } = notice;
   let ended: InvocationReport | undefined;
-  const { exited: over } = startJobProcess(
+  const { exited } = startJobProcess(
     options,
     file,
     { tenant, run, agent },
-    (told) => {
-      if (told.tell === 'notice') logNotice(log, url, told.notice);
-      if (told.tell === 'ended') ended = told.ended;
+    (message) => {
+      if (message.waitstate === 'notice') logNotice(log, url, message.notice);
+      if (message.waitstate === 'ended') ended = message.ended;
     },
     approval,
   );
-  const end = await over;
-  if (ended?.end === 'told') return;
-  const why = ended?.end === 'failed' ? ended.error : `Its process ${describeCrash(end, timing.heartbeatTimeoutMs)}.`;
-  throw new Error(`The agent could not tell people of "${approval}"; it is asked again later. ${why}`);
+  const exit = await exited;
+  if (ended?.end === 'notified') return;
+  const why = ended?.end === 'failed' ? ended.error : `Its process ${describeCrash(exit, timing.heartbeatTimeoutMs)}.`;
+  throw new Error(`The notify hook failed for approval "${approval}" and will be retried. ${why}`);
 }
 
-const NOTICE_VERBS = { asked: 'asks', reminder: 'reminds', escalation: 'also asks' } as const;
+const NOTICE_VERBS = { asked: 'asks', reminder: 'reminds', escalation: 'escalates to' } as const;
 
-/** What to click, for each person, and what approves from a terminal. */
+/** Logs an approval link for each person, and a command that approves. */
 function logNotice(
   log: DevLog,
   url: string,
@@ -61,7 +61,7 @@ function logNotice(
   log.run(run, `${NOTICE_VERBS[kind]} ${approvers.join(', ')}: `, bold(title));
   for (const link of links) log.detail(`${link.person}  `, styled('underline', link.url));
   if (first) log.detail(dim(`or: curl -d answer=approve ${shellQuote(first.url)}`));
-  // Without members a group has no links; whoever has the key may answer for one of them.
+  // Without members, a group has no links; in the console, you can decide for its members.
   const isGroupAlone = approvers.some(isGroup) && links.every(({ person }) => approvers.includes(person));
   if (!first || isGroupAlone) log.detail('console  ', styled('underline', `${url}${PATHS.approval(run, approval)}`));
 }

@@ -19,34 +19,34 @@ export interface LocalRuntimeOptions {
   readonly storage: Storage;
   readonly folder: string;
   readonly tenant: string;
-  /** The files of agents. */
+  /** The agent files. */
   readonly files: readonly string[];
-  /** Where the server is. */
+  /** The URL of the server. */
   readonly url: string;
   readonly log: DevLog;
-  /** That of the processes of agents. */
+  /** The environment of agent processes. */
   readonly environment: NodeJS.ProcessEnv;
   readonly concurrency: number;
   readonly timing: Timing;
 }
 
-/** How it begins; `known` is called when the agents are known, before runs go on. */
+/** `onAgentsLoaded` is called when the agents are loaded, before runs resume. */
 interface LocalStartOptions {
   readonly watch: boolean;
   readonly onAgentsLoaded?: (() => Promise<void>) | undefined;
 }
 
-/** What runs agents on one machine: each invocation in a process of its own. */
+/** Runs agents on one machine, each invocation in a separate process. */
 export interface LocalRuntime {
   readonly runtime: Runtime;
   readonly files: AgentFiles;
-  /** How many processes run a run. */
+  /** How many processes are executing a run. */
   readonly runningCount: number;
-  /** Gets to know the agents, and begins to run what is ready; with `watch`, looks again at files that change. */
+  /** Loads the agents and starts to run what is ready; with `watch`, reloads files when they change. */
   start(options: LocalStartOptions): Promise<void>;
-  /** Begins nothing more; what goes on may do so for a moment. */
+  /** Starts nothing more, and gives running invocations a moment to finish. */
   stop(): Promise<void>;
-  /** Ends all processes at once. */
+  /** Kills all processes immediately. */
   kill(): void;
 }
 
@@ -77,7 +77,7 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
     onApprovalPending: () => loops.sweep?.pollNow(),
   });
   const logStartFailure = ({ run }: Delivery, error: unknown) =>
-    runtime.log('error', 'An invocation could not begin; it is tried again later.', { run, error: String(error) });
+    runtime.log('error', 'An invocation could not start; it will be retried.', { run, error: String(error) });
   const queue = createInvocationQueue({
     concurrency,
     crashBackoffMs: timing.crashBackoffMs,
@@ -86,11 +86,17 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
   });
   const agentNotifier = (agent: string | undefined) => notifierFor(jobs, agent);
   const dueLoop = createDueLoop({
-    ...{ runtime, files, queue, notifierFor: agentNotifier, log, leaseMs: timing.leaseMs, runEnds },
+    runtime,
+    files,
+    queue,
+    notifierFor: agentNotifier,
+    log,
+    leaseMs: timing.leaseMs,
+    runEnds,
     logUnloadable: (delivery) => void logUnloadable(delivery).catch((error) => logStartFailure(delivery, error)),
   });
 
-  /** What waited for other code, or had crashed, may go on with the code of now. */
+  /** Runs that wait for other code, or whose process crashed, may continue with the new code. */
   async function resumeParked(): Promise<void> {
     queue.retryNow();
     await dueLoop.deliverReady({ parked: true }).catch((error) => log.server(styled('red', String(error))));
@@ -132,7 +138,7 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
   };
 }
 
-/** Warnings and errors of the runtime and of the API, for people; what is said again and again is said once. */
+/** Logs warnings and errors of the runtime and of the API; repeated ones only once. */
 function createRuntimeLog(log: DevLog): Log {
   let last = '';
   return (level, message, { run, ...fields }) => {

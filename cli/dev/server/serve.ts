@@ -18,46 +18,46 @@ import { createLocalRuntime, type LocalRuntime } from './local-runtime.ts';
 import { loadServerFile, writeServerFile } from './server-file.ts';
 
 export interface ServeOptions {
-  /** The files of agents, or patterns of them. */
+  /** Agent files, or glob patterns. */
   readonly files: readonly string[];
-  /** Where runs are kept. @default `.waitstate` */
+  /** Where runs are stored. @default `.waitstate` */
   readonly folder?: string | undefined;
-  /** Refused when it is taken. @default that of the last time, 4180, or the next that is free */
+  /** Must be free. @default the port of the last start, 4180, or the next free port */
   readonly port?: number | undefined;
-  /** Whose runs the console and the API show. @default "default" */
+  /** The tenant whose runs the console and the API show. @default "default" */
   readonly tenant?: string | undefined;
-  /** Whether files are looked at again when they change. @default true */
+  /** Whether files are reloaded when they change. @default true */
   readonly watch?: boolean | undefined;
-  /** How many processes of agents there are at the same time. @default 8, or more on a larger machine */
+  /** How many agent processes run at the same time. @default 8, or the number of CPUs if that is larger */
   readonly concurrency?: number | undefined;
-  /** Called when the files of agents are known, before runs go on. */
+  /** Called when the agent files are loaded, before runs resume. */
   readonly onAgentsLoaded?: (() => Promise<void>) | undefined;
-  /** Where the log goes. */
+  /** Prints a line of the log. */
   readonly print: (line: Line) => void;
   readonly timing?: Partial<Timing> | undefined;
 }
 
-/** A server that runs on this machine. */
+/** The local server. */
 export interface LocalServer {
   readonly url: string;
-  /** The same with the key: whoever opens it is let in. */
+  /** The URL with the key, which signs a browser in. */
   readonly keyedUrl: string;
   readonly key: string;
   readonly folder: string;
-  /** Resolves when the files of agents are known and runs go on. */
+  /** Resolves when the agent files are loaded and runs resume. */
   readonly ready: Promise<void>;
   agents(): readonly KnownAgent[];
-  /** How many approvals wait for an answer; counting stops at a hundred. */
+  /** How many approvals are pending; counts to a hundred at most. */
   countPendingApprovals(): Promise<number>;
-  /** How many processes go on. */
+  /** How many processes are executing a run. */
   readonly runningCount: number;
-  /** Takes no more work, lets processes go on for a moment, and lets go of everything. */
+  /** Takes no more work, gives running processes a moment to finish, and releases all resources. */
   stop(): Promise<void>;
-  /** Ends all processes at once. */
+  /** Kills all processes immediately. */
   kill(): void;
 }
 
-/** Serves a folder to this machine alone, and runs the agents of these files. */
+/** Serves a folder on the loopback address, and runs the agents of these files. */
 export async function serve(options: ServeOptions): Promise<LocalServer> {
   const { tenant = 'default', print, watch = true } = options;
   const folder = resolve(options.folder ?? '.waitstate');
@@ -73,7 +73,7 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
     opened.lock?.release();
   };
   try {
-    // Makes the folder ready, or says what is wrong with it.
+    // Opens the store, so that a broken folder fails here.
     await storage.records.read('-', ['-']);
     opened.lock = await lockFolder(folder);
     const server = createServer();
@@ -81,7 +81,12 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
     opened.server = server;
     const url = `http://${LOOPBACK}:${port}`;
     const agents = createLocalRuntime({
-      ...{ storage, folder, tenant, files, url, log: createDevLog(print) },
+      storage,
+      folder,
+      tenant,
+      files,
+      url,
+      log: createDevLog(print),
       environment: environmentFor(folder, url),
       concurrency: options.concurrency ?? Math.max(8, availableParallelism()),
       timing: { ...DEFAULT_TIMING, ...options.timing },
@@ -90,11 +95,14 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
     attachApi(server, agents, { key, port, tenant });
     await writeServerFile(folder, { key, port, url, pid: process.pid });
     const ready = agents.start({ watch, onAgentsLoaded: options.onAgentsLoaded });
-    // Whoever does not wait for it has its errors in the log.
+    // Callers that do not wait for it must not crash.
     ready.catch(() => {});
     let stopped: Promise<void> | undefined;
     return {
-      ...{ url, key, folder, keyedUrl: `${url}/?key=${key}` },
+      url,
+      key,
+      folder,
+      keyedUrl: `${url}/?key=${key}`,
       ready,
       agents: () => agents.files.agentSummaries(),
       countPendingApprovals: async () => (await createOperator(agents.runtime).pendingApprovals()).length,
@@ -119,7 +127,7 @@ interface ListenerOptions {
   readonly tenant: string;
 }
 
-/** Has the application answer those whom the guard lets through. */
+/** Serves the API and the console to requests that pass the guard. */
 function attachApi(server: Server, { runtime, files }: LocalRuntime, options: ListenerOptions): void {
   const guard = createGuard(options);
   const api = createApi({
@@ -132,23 +140,23 @@ function attachApi(server: Server, { runtime, files }: LocalRuntime, options: Li
     guard.check(request, env.incoming) ?? api.fetch(request, env);
   const listener = getRequestListener((request, env) => respond(request, env as HttpBindings), {
     overrideGlobalObjects: false,
-    errorHandler: () => problemResponse(400, 'INVALID_INPUT', 'This is no request that can be answered.'),
+    errorHandler: () => problemResponse(400, 'INVALID_INPUT', 'The request is malformed.'),
   });
   server.on('request', (incoming, outgoing) => void listener(incoming, outgoing));
 }
 
 function throwUnauthenticated(): never {
-  const where = 'Open the URL that the server printed when it started; "waitstate console" prints it again.';
-  throw new HttpError(401, 'NOT_AUTHENTICATED', `This needs the key of the server. ${where}`, {
+  const advice = 'Open the URL that the server printed when it started; "waitstate console" prints it again.';
+  throw new HttpError(401, 'NOT_AUTHENTICATED', `This needs the key of the server. ${advice}`, {
     headers: { 'www-authenticate': 'Bearer' },
   });
 }
 
-/** What processes of agents see: this folder and this server, whatever else is set. */
+/** The environment of agent processes: it points to this folder and this server, whatever else is set. */
 function environmentFor(folder: string, url: string): NodeJS.ProcessEnv {
-  const { WAITSTATE_TABLE: _, WAITSTATE_BUCKET: __, ...environment } = process.env;
+  const { WAITSTATE_TABLE, WAITSTATE_BUCKET, ...environment } = process.env;
   return {
-    // Most of the time of a short process is reading code.
+    // A short process spends most of its time on loading code.
     NODE_COMPILE_CACHE: join(folder, 'code'),
     ...environment,
     WAITSTATE_FOLDER: folder,

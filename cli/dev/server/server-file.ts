@@ -5,51 +5,51 @@ import { undefinedIfMissing, withStorageErrors } from '../../../lambda/storage/e
 import { makeFolder } from '../../../lambda/storage/embedded/folders.ts';
 import { isLockHeld } from './is-served.ts';
 
-/** What the file in the folder says of the server: the key is the same from start to start, the rest while it runs. */
+/** The content of `server.json`: the key stays the same between starts; URL and process id apply while the server runs. */
 export interface ServerFile {
-  /** Whoever has it may do everything. */
+  /** Gives full access to the server. */
   readonly key: string;
-  /** Where it listened last, for the next time. */
+  /** The port of the last start, which the next start tries first. */
   readonly port?: number;
   readonly url?: string;
   readonly pid?: number;
 }
 
-/** A server that runs. */
+/** A running server. */
 export type RunningServer = Required<ServerFile>;
 
-/** What the server of a folder holds while it lives. */
+/** The lock file that the server of a folder holds while it runs. */
 export const lockPath = (folder: string): string => join(folder, 'server.lock');
 
 const serverFilePath = (folder: string): string => join(folder, 'server.json');
 
 const KEY_PATTERN = /^[\w-]{43}$/;
 
-/** Makes a folder for its owner alone, or says in words why it cannot be. */
+/** Creates a folder that only its owner can read, or throws an error that says why it cannot. */
 export async function makeServerFolder(folder: string): Promise<void> {
   await withStorageErrors(folder, () => makeFolder(folder));
-  // Neither the key nor runs belong into a repository. Whoever has a file of their own there knows better.
+  // The key and the runs do not belong in a repository. An existing .gitignore is kept.
   await writeFile(join(folder, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => {});
 }
 
-/** The file of a folder, with a new key where there is none, or where others could have read it. */
+/** Loads the server file, with a new key if there is no valid one or if other users could have read it. */
 export async function loadServerFile(folder: string): Promise<ServerFile> {
   await makeServerFolder(folder);
   const { key, port } = (await readServerFile(folder)) ?? { key: randomBytes(32).toString('base64url') };
   return { key, ...(port !== undefined && { port }) };
 }
 
-/** Writes the file for its owner alone, all at once. */
+/** Writes the server file atomically, readable by its owner only. */
 export async function writeServerFile(folder: string, content: ServerFile): Promise<void> {
   const file = serverFilePath(folder);
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, `${JSON.stringify(content, undefined, 2)}\n`, { mode: 0o600 });
-  // The mode is only for a file that is made.
+  // writeFile applies the mode only to a new file.
   await chmod(draft, 0o600);
   await rename(draft, file);
 }
 
-/** The server that works on a folder, if one does; for programs that want to talk to it. */
+/** Finds the server that is running on a folder, if there is one. */
 export async function findRunningServer(folder: string): Promise<RunningServer | undefined> {
   const { key, port, url, pid } = (await readServerFile(folder)) ?? {};
   if (key === undefined || port === undefined || url === undefined || pid === undefined) return undefined;

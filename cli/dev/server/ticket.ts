@@ -3,15 +3,15 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 const TICKET_TTL_MS = 60_000;
 
 /**
- * A text that lets one browser in, once, within a minute. What a program is started with can be read by everybody on the
- * machine: so a browser is opened with this, and not with the key.
+ * Creates a ticket that signs in one browser, once, within a minute. Every user of the machine can read the arguments of a
+ * process, so a browser is opened with a ticket and not with the key.
  */
 export function createTicket(key: string, now = Date.now()): string {
   const text = `${now.toString(36)}.${randomBytes(12).toString('base64url')}`;
   return `${text}.${signature(key, text)}`;
 }
 
-/** Takes the tickets of a key, each once. Says whether it lets in. */
+/** Returns a function that accepts each ticket of a key once. */
 export function createTicketRedeemer(key: string): (ticket: string, now?: number) => boolean {
   const used = new Map<string, number>();
   return (ticket, now = Date.now()) => {

@@ -7,8 +7,8 @@ const delivery = (run: string) => ({ tenant: 'default', run, agent: 'a' });
 
 describe('invocations', () => {
   it('go on one for each run, however often it is delivered', async () => {
-    const { loaded, open } = gate();
-    const invoke = vi.fn(async (): Promise<NextAction> => loaded.then(() => 'over'));
+    const { opened, open } = gate();
+    const invoke = vi.fn(async (): Promise<NextAction> => opened.then(() => 'done'));
     const queue = createInvocationQueue({ concurrency: 5, crashBackoffMs: 1, invoke, onStartFailed: () => {} });
     for (let i = 0; i < 10; i++) queue.deliver(delivery('r1'));
     expect(invoke).toHaveBeenCalledTimes(1);
@@ -20,8 +20,8 @@ describe('invocations', () => {
   });
 
   it('follow each other when a run is ready once more', async () => {
-    const nexts: NextAction[] = ['again', 'again', 'over'];
-    const invoke = vi.fn(async (): Promise<NextAction> => nexts.shift() ?? 'over');
+    const nexts: NextAction[] = ['ready', 'ready', 'done'];
+    const invoke = vi.fn(async (): Promise<NextAction> => nexts.shift() ?? 'done');
     const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 1, invoke, onStartFailed: () => {} });
     queue.deliver(delivery('r1'));
     await vi.waitFor(() => expect(invoke).toHaveBeenCalledTimes(3));
@@ -31,7 +31,7 @@ describe('invocations', () => {
     const failed = vi.fn();
     const invoke = vi.fn(async (): Promise<NextAction> => {
       if (invoke.mock.calls.length < 3) throw new Error('The disk is full.');
-      return 'over';
+      return 'done';
     });
     const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 3_600_000, invoke, onStartFailed: failed });
     queue.deliver(delivery('r1'));
@@ -49,16 +49,16 @@ describe('invocations', () => {
   });
 
   it('that crashed are tried again after a pause', async () => {
-    const nexts: NextAction[] = ['crashed', 'crashed', 'over'];
-    const invoke = vi.fn(async (): Promise<NextAction> => nexts.shift() ?? 'over');
+    const nexts: NextAction[] = ['crashed', 'crashed', 'done'];
+    const invoke = vi.fn(async (): Promise<NextAction> => nexts.shift() ?? 'done');
     const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 1, invoke, onStartFailed: () => {} });
     queue.deliver(delivery('r1'));
     await vi.waitFor(() => expect(invoke).toHaveBeenCalledTimes(3), { timeout: 30_000 });
   });
 
   it('do not begin after a stop, which waits for those that go on and then ends them', async () => {
-    const { loaded, open } = gate();
-    const invoke = vi.fn(async (): Promise<NextAction> => loaded.then(() => 'crashed'));
+    const { opened, open } = gate();
+    const invoke = vi.fn(async (): Promise<NextAction> => opened.then(() => 'crashed'));
     const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 1, invoke, onStartFailed: () => {} });
     queue.deliver(delivery('r1'));
     queue.deliver(delivery('r2'));
