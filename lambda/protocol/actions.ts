@@ -1,5 +1,13 @@
-import type { CheckpointSelector, ContextFactory, LoadedCheckpoint, RunContext } from '../checkpoints/engine.ts';
-import { loadCheckpoint, payloadRefs, readNewest, save } from '../checkpoints/engine.ts';
+import {
+  type CheckpointSelector,
+  type ContextFactory,
+  type LoadedCheckpoint,
+  loadCheckpoint,
+  payloadRefs,
+  type RunContext,
+  readNewest,
+  save,
+} from '../checkpoints/engine.ts';
 import type { ApprovalRequest } from '../core/approval.ts';
 import { type Duration, toMilliseconds } from '../core/duration.ts';
 import { WaitstateError } from '../core/errors.ts';
@@ -20,90 +28,101 @@ import { invocationPayload } from './invocation-payload.ts';
 import type { Action, CheckpointRequest } from './request.ts';
 import { createUpload, readUpload } from './uploads.ts';
 
-/** What the actions stand on. */
+/** The dependencies of the actions. */
 export interface ActionOptions {
-  /** Those of the tenant that the request names. */
+  /** The contexts of the tenant that the request names. */
   readonly contexts: ContextFactory;
   readonly signedUrls: SignedUrls | undefined;
   readonly telemetry: Pick<Telemetry, 'log'>;
   readonly clock?: Clock | undefined;
 }
 
-type Do = (acting: ActionOptions, request: CheckpointRequest, at: RunContext) => Promise<object>;
+type PerformAction = (options: ActionOptions, request: CheckpointRequest, at: RunContext) => Promise<object>;
 
-/** Does what a request asks for; gives what is answered. */
-export async function performAction(acting: ActionOptions, request: CheckpointRequest): Promise<object> {
-  // A run that is to be started may have no id yet.
-  const at = await acting.contexts.forRun(request.run ?? 'none');
-  return ACTIONS[request.action](acting, request, at);
+/** Performs the action of a request; returns the response. */
+export async function performAction(options: ActionOptions, request: CheckpointRequest): Promise<object> {
+  // A start may have no run id.
+  const at = await options.contexts.forRun(request.run ?? 'none');
+  return ACTIONS[request.action](options, request, at);
 }
 
-const ACTIONS: Readonly<Record<Action, Do>> = {
-  async start(acting, { run, fields }, at) {
-    const { agent, input, timeout, owner, tags, retentionSeconds } = fields as Starting;
-    return startRun(runtimeOf(acting), {
-      ...{ agent, owner, tags, retentionSeconds, id: run, unchecked: true },
+const ACTIONS: Readonly<Record<Action, PerformAction>> = {
+  async start(options, { run, fields }, at) {
+    const { agent, input, timeout, owner, tags, retentionSeconds } = fields as StartFields;
+    return startRun(createRuntime(options), {
+      agent,
+      owner,
+      tags,
+      retentionSeconds,
+      id: run,
+      unchecked: true,
       input: await decodeRemoteValue(at, 'input', input ?? null),
       timeoutMs: timeout && toMilliseconds('`timeout`', timeout),
     });
   },
 
   async save(_, request, at) {
-    const { status, owner, tags, retentionSeconds } = request.fields as Saving;
-    const saved = await savingOf(at, request);
-    if (status === 'READY') return savedAs(await yieldRemotely(at, saved));
-    const there = status === undefined ? undefined : await readNewest(at);
-    if (there?.head.meta.work) checkIsRunning(at, { head: there.head, record: there.newest });
-    return savedAs(await save(at, { ...saved, ...omitUndefined({ status, owner, tags, retentionSeconds }) }));
+    const { status, owner, tags, retentionSeconds } = request.fields as SaveFields;
+    const saved = await toRemoteSave(at, request);
+    if (status === 'READY') return savedResponse(await yieldRemotely(at, saved));
+    const current = status === undefined ? undefined : await readNewest(at);
+    if (current?.head.meta.work) checkIsRunning(at, { head: current.head, record: current.newest });
+    return savedResponse(await save(at, { ...saved, ...omitUndefined({ status, owner, tags, retentionSeconds }) }));
   },
 
   async load({ signedUrls }, { run, fields }, at) {
     const { version, name } = fields as { version?: number; name?: string };
     if (version !== undefined && name !== undefined)
-      throw invalidInput('A request', 'given `version` or `name`', 'both');
+      throw invalidInput('A request', 'given either `version` or `name`', 'both');
     const which: CheckpointSelector | undefined = name === undefined ? version : { name };
     return { run, ...(await invocationPayload(at, await loadCheckpoint(at, which), signedUrls)) };
   },
 
   async requestApproval(_, request, at) {
-    const { name, show, facts, ...terms } = (request.fields as Asking).approval;
-    const asked = {
+    const { name, show, facts, ...terms } = (request.fields as ApprovalFields).approval;
+    const approvalRequest = {
       ...terms,
       ...(show !== undefined && { show: await decodeRemoteValue(at, 'approval.show', show) }),
       ...(facts && { facts: (await decodeRemoteValue(at, 'approval.facts', facts)) as typeof facts }),
     };
-    return suspendedAs(await requestApprovalRemotely(at, await savingOf(at, request), { name, request: asked }));
+    return suspendedResponse(
+      await requestApprovalRemotely(at, await toRemoteSave(at, request), { name, request: approvalRequest }),
+    );
   },
 
   async waitForSignal(_, request, at) {
     const { signal, timeout } = request.fields as { signal: string; timeout?: Duration };
-    return suspendedAs(await waitForSignalRemotely(at, await savingOf(at, request), { name: signal, timeout }));
+    return suspendedResponse(
+      await waitForSignalRemotely(at, await toRemoteSave(at, request), { name: signal, timeout }),
+    );
   },
 
-  async signal(acting, { run = '', fields }, at) {
+  async signal(options, { run = '', fields }, at) {
     const { signal: name, value, id } = fields as { signal: string; value?: unknown; id?: string };
-    const isNew = await signalRun(runtimeOf(acting), run, {
-      ...{ name, id, unchecked: true },
+    const isNew = await signalRun(createRuntime(options), run, {
+      name,
+      id,
+      unchecked: true,
       value: await decodeRemoteValue(at, 'value', value ?? null),
     });
     return { run, isNew };
   },
 
   async finish(_, request, at) {
-    const { status, result, error } = request.fields as Finishing;
+    const { status, result, error } = request.fields as FinishFields;
     if ((status === 'FAILED') !== (error !== undefined))
       throw invalidInput(
         '`error`',
-        'given with the status FAILED, and only then',
-        error === undefined ? 'nothing' : 'one',
+        'given if the status is FAILED, and only then',
+        error === undefined ? 'no error' : 'an error',
       );
     if (status === 'FAILED' && result !== undefined)
-      throw invalidInput('`result`', 'given with the status SUCCEEDED', 'one');
-    const saved = await savingOf(at, request);
+      throw invalidInput('`result`', 'given only if the status is SUCCEEDED', 'a result');
+    const saved = await toRemoteSave(at, request);
     const end = error
-      ? { status: 'FAILED' as const, error: errorOf(error) }
+      ? { status: 'FAILED' as const, error: toError(error) }
       : { status: 'SUCCEEDED' as const, result: await decodeRemoteValue(at, 'result', result ?? null) };
-    return savedAs(await finishRemotely(at, saved, end));
+    return savedResponse(await finishRemotely(at, saved, end));
   },
 
   upload: ({ signedUrls }, _, at) => createUpload(at, signedUrls),
@@ -112,9 +131,12 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
     const { payload, version } = fields as { payload: string; version?: number };
     const { root, cipher } = await loadCheckpoint(at, version);
     const ref = payloadRefs(root).get(payload);
-    if (!ref) throw invalidInput('`payload`', `the id of one that run "${run}" points at`, payload);
+    if (!ref) throw invalidInput('`payload`', `the id of a payload of run "${run}"`, payload);
     if (cipher.isEncrypted || !signedUrls)
-      throw new WaitstateError('INVALID_INPUT', 'What is encrypted, or not in a bucket, cannot be had by a link.');
+      throw new WaitstateError(
+        'INVALID_INPUT',
+        'The payload cannot be downloaded by URL, because it is encrypted or not stored in a bucket.',
+      );
     const url = await signedUrls.get(at.partition, ref.id);
     return {
       url,
@@ -126,7 +148,7 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
   },
 };
 
-interface Starting {
+interface StartFields {
   readonly agent: string;
   readonly input?: unknown;
   readonly timeout?: Duration;
@@ -135,25 +157,25 @@ interface Starting {
   readonly retentionSeconds?: number;
 }
 
-interface Saving extends Omit<RemoteSave, 'writeId'>, Pick<Starting, 'owner' | 'tags' | 'retentionSeconds'> {
+interface SaveFields extends Omit<RemoteSave, 'writeId'>, Pick<StartFields, 'owner' | 'tags' | 'retentionSeconds'> {
   readonly stateFrom?: { readonly upload: string };
   readonly status?: 'RUNNING' | 'READY';
 }
 
-interface Asking {
+interface ApprovalFields {
   readonly approval: ApprovalRequest & { readonly name: string };
 }
 
-interface Finishing {
+interface FinishFields {
   readonly status: 'SUCCEEDED' | 'FAILED';
   readonly result?: unknown;
   readonly error?: { readonly message?: string; readonly name?: string };
 }
 
-/** What a request saves, with live values; results of tools are kept as those of the runtime are. */
-async function savingOf(at: RunContext, { fields, writeId }: CheckpointRequest): Promise<RemoteSave> {
-  const { expectedVersion, step, forgetToolResults, name, moveName, labels, model, agent } = fields as Saving;
-  const { state, stateFrom, toolResults } = fields as Saving;
+/** The content of a save as values; tool results have the form of journal entries. */
+async function toRemoteSave(at: RunContext, { fields, writeId }: CheckpointRequest): Promise<RemoteSave> {
+  const { expectedVersion, step, forgetToolResults, name, moveName, labels, model, agent } = fields as SaveFields;
+  const { state, stateFrom, toolResults } = fields as SaveFields;
   const doc = stateFrom ? await readUpload(at, stateFrom.upload) : state;
   const results = await Promise.all(
     Object.entries(toolResults ?? {}).map(async ([id, result]) => {
@@ -162,10 +184,11 @@ async function savingOf(at: RunContext, { fields, writeId }: CheckpointRequest):
     }),
   );
   return {
-    ...{ expectedVersion, writeId },
+    expectedVersion,
+    writeId,
     ...omitUndefined({
       step,
-      forgetToolResults: await forgotten(at, forgetToolResults),
+      forgetToolResults: await resultsToForget(at, forgetToolResults),
       name,
       moveName,
       labels,
@@ -177,8 +200,8 @@ async function savingOf(at: RunContext, { fields, writeId }: CheckpointRequest):
   };
 }
 
-/** Which results are to be forgotten: never what the runtime itself keeps among them. */
-async function forgotten(
+/** The ids of the results to forget; `true` means all tool results, but no entries of the runtime. */
+async function resultsToForget(
   at: RunContext,
   ids: true | readonly string[] | undefined,
 ): Promise<readonly string[] | undefined> {
@@ -187,22 +210,27 @@ async function forgotten(
   return entries.flatMap(([id, { kind }]) => (kind === 'tool' && isToolId(id) ? id : []));
 }
 
-const savedAs = ({ record, head }: LoadedCheckpoint): object => ({ version: record.version, status: head.meta.status });
+const savedResponse = ({ record, head }: LoadedCheckpoint): object => ({
+  version: record.version,
+  status: head.meta.status,
+});
 
-const suspendedAs = ({ loaded, approval }: SuspendedRun): object => ({
-  ...savedAs(loaded),
+const suspendedResponse = ({ loaded, approval }: SuspendedRun): object => ({
+  ...savedResponse(loaded),
   suspended: loaded.record.meta.status !== 'RUNNING',
   ...omitUndefined({ approval }),
 });
 
-/** An error of an agent elsewhere; where in this process it was made says nothing. */
-function errorOf({ message = 'No reason was given.', name = 'Error' }: NonNullable<Finishing['error']>): Error {
+/** An error of a remote agent, without the stack trace of this process. */
+function toError({ message = 'No reason was given.', name = 'Error' }: NonNullable<FinishFields['error']>): Error {
   const error = Object.assign(new Error(message), { name });
   error.stack = `${name}: ${message}`;
   return error;
 }
 
-const runtimeOf = ({ contexts, telemetry, clock = systemClock }: ActionOptions): Runtime => ({
-  ...{ contexts, clock, random: Math.random },
+const createRuntime = ({ contexts, telemetry, clock = systemClock }: ActionOptions): Runtime => ({
+  contexts,
+  clock,
+  random: Math.random,
   log: telemetry.log,
 });

@@ -4,7 +4,7 @@ import { invalidInput } from '../core/invalid-input.ts';
 import { isToolId } from '../runtime/remote/wait.ts';
 import { MAX_VERSION } from '../storage/keys.ts';
 
-/** A field of a request: what it must be, and whether it must be there. */
+/** The check of one field of a request. */
 interface Field {
   readonly expected: string;
   readonly fits: (value: unknown) => boolean;
@@ -13,12 +13,12 @@ interface Field {
 
 type Fields = Readonly<Record<string, Field>>;
 
-/** A request that was checked. */
+/** A valid request. */
 export interface CheckpointRequest {
   readonly action: Action;
   readonly tenant: string;
   readonly run: string | undefined;
-  /** The same for the same request, so that it is recognised when it comes again. */
+  /** Equal for equal requests, so that a retried request is recognized. */
   readonly writeId: string;
   readonly fields: object;
 }
@@ -41,7 +41,7 @@ const recordOf = (expected: string, fits: (value: unknown) => boolean = () => tr
   expected,
   fits: (value) => isRecord(value) && Object.values(value).every(fits),
 });
-const needed = (field: Field): Field => ({ ...field, required: true });
+const required = (field: Field): Field => ({ ...field, required: true });
 const anything: Field = { expected: 'JSON', fits: () => true };
 const duration = recordOf('a duration such as { "hours": 1, "minutes": 30 }', Number.isFinite);
 const texts: Field = {
@@ -56,10 +56,10 @@ const TOOL_RESULTS: Field = {
   fits: (value) => isRecord(value) && Object.keys(value).every(isToolId),
 };
 
-/** What every action has that saves. */
-const SAVING: Fields = {
-  run: needed(RUN),
-  expectedVersion: needed(number(0, MAX_VERSION)),
+/** The fields of every action that saves a checkpoint. */
+const SAVE_FIELDS: Fields = {
+  run: required(RUN),
+  expectedVersion: required(number(0, MAX_VERSION)),
   state: anything,
   stateFrom: {
     expected: '{ "upload": "the id that the action upload gave" }',
@@ -81,37 +81,37 @@ const SAVING: Fields = {
   agent: text(256),
 };
 
-const HEAD: Fields = {
+const RUN_FIELDS: Fields = {
   owner: text(256),
   tags: texts,
   retentionSeconds: { expected: 'a number above 0', fits: (value) => typeof value === 'number' && value > 0 },
 };
 
-/** The fields of each action. Anything else is refused: a misspelled one would otherwise be lost in silence. */
+/** The fields of each action. Unknown fields are refused, so that a misspelled one is not ignored. */
 const ACTIONS = {
-  start: { run: RUN, agent: needed(text(256)), input: anything, timeout: duration, ...HEAD },
-  save: { ...SAVING, ...HEAD, status: oneOf('RUNNING', 'READY') },
-  load: { run: needed(RUN), version: number(1, MAX_VERSION), name: text(256) },
-  requestApproval: { ...SAVING, approval: needed(recordOf('an object with name, title, approvers …')) },
-  waitForSignal: { ...SAVING, signal: needed(text(200)), timeout: duration },
-  signal: { run: needed(RUN), signal: needed(text(200)), value: anything, id: text(200) },
+  start: { run: RUN, agent: required(text(256)), input: anything, timeout: duration, ...RUN_FIELDS },
+  save: { ...SAVE_FIELDS, ...RUN_FIELDS, status: oneOf('RUNNING', 'READY') },
+  load: { run: required(RUN), version: number(1, MAX_VERSION), name: text(256) },
+  requestApproval: { ...SAVE_FIELDS, approval: required(recordOf('an object with name, title, approvers …')) },
+  waitForSignal: { ...SAVE_FIELDS, signal: required(text(200)), timeout: duration },
+  signal: { run: required(RUN), signal: required(text(200)), value: anything, id: text(200) },
   finish: {
-    ...SAVING,
-    status: needed(oneOf('SUCCEEDED', 'FAILED')),
+    ...SAVE_FIELDS,
+    status: required(oneOf('SUCCEEDED', 'FAILED')),
     result: anything,
     error: recordOf('{ "message": "…", "name": "…" }', (value) => typeof value === 'string' && value.length <= 10_000),
   },
-  upload: { run: needed(RUN) },
-  download: { run: needed(RUN), payload: needed(text(100)), version: number(1, MAX_VERSION) },
+  upload: { run: required(RUN) },
+  download: { run: required(RUN), payload: required(text(100)), version: number(1, MAX_VERSION) },
 } as const satisfies Record<string, Fields>;
 
 export type Action = keyof typeof ACTIONS;
 
-const APPROVAL: Fields = {
-  name: needed(text(200)),
-  title: needed(text(500)),
+const APPROVAL_FIELDS: Fields = {
+  name: required(text(200)),
+  title: required(text(500)),
   show: anything,
-  approvers: needed(texts),
+  approvers: required(texts),
   quorum: number(1, 100),
   timeout: duration,
   remindAfter: duration,
@@ -122,22 +122,24 @@ const APPROVAL: Fields = {
   editable: oneOf(true, false),
 };
 
-/** Checks a request from its envelope to its last field; refuses it before anything is done. */
+/** Validates a whole request before anything is done. */
 export function parseRequest(event: unknown): CheckpointRequest {
   if (!isRecord(event)) throw invalidInput('The request', 'a JSON object', event);
   const { waitstate, action, tenant = 'default', ...fields } = event;
-  if (waitstate !== 1)
-    throw invalidInput('`waitstate`', '1, the number of the protocol that this function speaks', waitstate);
+  if (waitstate !== 1) throw invalidInput('`waitstate`', '1, the version of the protocol', waitstate);
   if (typeof action !== 'string' || !Object.hasOwn(ACTIONS, action))
     throw invalidInput('`action`', `one of ${Object.keys(ACTIONS).join(', ')}`, action);
   if (typeof tenant !== 'string') throw invalidInput('`tenant`', 'text', tenant);
   checkFields(`A request to ${action}`, fields, ACTIONS[action as Action]);
-  if (action === 'requestApproval') checkFields('`approval`', fields.approval as object, APPROVAL);
+  if (action === 'requestApproval') checkFields('`approval`', fields.approval as object, APPROVAL_FIELDS);
   if (fields.state !== undefined && fields.stateFrom !== undefined)
-    throw invalidInput('A request', 'given `state` or `stateFrom`', 'both');
-  const { writeId = `request ${digestOf(event)}` } = fields;
+    throw invalidInput('A request', 'given either `state` or `stateFrom`', 'both');
+  const { writeId = `request ${requestDigest(event)}` } = fields;
   return {
-    ...{ action: action as Action, tenant, fields, writeId: String(writeId) },
+    action: action as Action,
+    tenant,
+    fields,
+    writeId: String(writeId),
     run: fields.run as string | undefined,
   };
 }
@@ -148,12 +150,12 @@ function checkFields(what: string, given: object, fields: Fields): void {
   }
   for (const [name, { expected, fits, required }] of Object.entries(fields)) {
     const value = (given as Record<string, unknown>)[name];
-    const isThere = Object.hasOwn(given, name) && value !== undefined;
-    if (isThere ? !fits(value) : required) throw invalidInput(`\`${name}\``, expected, isThere ? value : 'nothing');
+    const isGiven = Object.hasOwn(given, name) && value !== undefined;
+    if (isGiven ? !fits(value) : required) throw invalidInput(`\`${name}\``, expected, isGiven ? value : 'nothing');
   }
 }
 
-function digestOf(event: object): string {
+function requestDigest(event: object): string {
   let json: string;
   try {
     json = JSON.stringify(event);

@@ -122,7 +122,7 @@ function replaceResults(entries: Entries, results: ForkOptions['toolResults'] = 
     const existing = entries[id];
     if (!existing || id.startsWith('@'))
       throw invalidInput('`toolResults`', 'ids of operations that are recorded at the checkpoint', id);
-    const { error: _error, cached: _cached, ...entry } = existing;
+    const { error: _error, cached: _cached, ...entry } = existing as Entry & { readonly cached?: string };
     return [id, { ...entry, value }];
   });
   return Object.fromEntries(replacements);

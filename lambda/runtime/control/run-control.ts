@@ -16,7 +16,7 @@ import { hasEnded, type Status } from '../../core/status.ts';
 import { HEAD_KEY } from '../../storage/keys.ts';
 import { appendEntries, rawEntries } from '../journal/append-entries.ts';
 import { type BranchCount, branchesToRecount, enclosingBranches } from '../journal/branch-count.ts';
-import { type Entry, hasSettled, resultOrError } from '../journal/entries.ts';
+import { type Entry, hasSettled, type ResultEntry, resultOrError } from '../journal/entries.ts';
 import type { Runtime } from '../runtime.ts';
 import { sendSignal } from '../wake/early-signals.ts';
 import type { Signal } from '../wake/events.ts';
@@ -66,7 +66,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
     const cancelledCallIds = await cancelledCalls(at, entries);
     const countOf = (id: string) =>
       (decodeResult(at, loaded, id) as Entry | undefined)?.value as BranchCount | undefined;
-    const { failedAt = [], error } = (decodeResult(at, loaded, '@error') ?? {}) as Partial<Entry>;
+    const { failedAt = [], error } = (decodeResult(at, loaded, '@error') ?? {}) as Partial<ResultEntry>;
     // After a non-determinism error, replay stays strict: a renamed operation would otherwise run a second time.
     const edited = isWaitstateError(error, 'STEP_MISMATCH') ? work.edited : true;
     await appendEntries(at, loaded, {
@@ -147,7 +147,7 @@ export async function waitForResult(runtime: Runtime, run: string, timeout?: Dur
   if (!Object.hasOwn(end, 'error')) return end.value;
   if (isWaitstateError(end.error, 'RUN_CANCELLED')) throw end.error;
   const message = end.error instanceof Error ? end.error.message : String(end.error);
-  const { failedAt = [], notUndone = [] } = checkpoint.toolResults['@error'] as Entry;
+  const { failedAt = [], notUndone = [] } = checkpoint.toolResults['@error'] as ResultEntry;
   const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
   const notUndoneText = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}` : '';
   throw new WaitstateError(

@@ -10,7 +10,7 @@ import type { ClaimedRun } from '../invocation/claim.ts';
 import { EditedState } from '../invocation/edited-state.ts';
 import { Invocation, type InvocationEnd } from '../invocation/invocation.ts';
 import { Superseded } from '../invocation/write-queue.ts';
-import { type Entry, needsCleanup } from '../journal/entries.ts';
+import { type Entry, entryOf, isUndoable, needsCleanup } from '../journal/entries.ts';
 import { Scope } from '../journal/identity.ts';
 import { createContext } from '../operations/create-context.ts';
 import { abandonWaits } from '../operations/wait-operations.ts';
@@ -86,7 +86,7 @@ async function whole(invocation: Invocation, input: never): Promise<unknown> {
 async function turns(invocation: Invocation, input: never): Promise<unknown> {
   const { agent, journal } = invocation;
   for (;;) {
-    const turn = journal.get(TURN)?.cursor ?? 1;
+    const turn = entryOf(journal, TURN, 'cursor')?.cursor ?? 1;
     const scope = new Scope(`turn ${turn}/`);
     const working = new EditedState(invocation.writer.state);
     const made = await agent.turn?.(createContext(invocation, scope, working), working.value as never, input);
@@ -108,7 +108,7 @@ const TURN = '@turn';
 function endOfTurn(invocation: Invocation, path: string, turn: number, state: unknown): BatchItem {
   const own = [...invocation.journal].filter(([id]) => id.startsWith(path));
   // What can be undone outlives its turn.
-  const kept = own.filter(([, entry]) => entry.undo).map(([id, entry]) => [`@kept:${id}`, entry] as const);
+  const kept = own.filter(([, entry]) => isUndoable(entry)).map(([id, entry]) => [`@kept:${id}`, entry] as const);
   const next: Entry = { kind: 'cursor', cursor: turn + 1 };
   return {
     ...abandonWaits(invocation, [path]),

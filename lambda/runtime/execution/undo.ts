@@ -5,7 +5,7 @@ import type { StepContext } from '../definition/agent-context.ts';
 import { toError } from '../definition/agent-errors.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import { Superseded } from '../invocation/write-queue.ts';
-import { type Entry, hasSettled } from '../journal/entries.ts';
+import { type Entry, hasSettled, isUndoable, type StepEntry } from '../journal/entries.ts';
 import { operationName } from '../journal/identity.ts';
 import { runOrReplay } from '../operations/step.ts';
 import { recordEnd } from './record-end.ts';
@@ -49,17 +49,16 @@ async function endAsHeadSays(invocation: Invocation, notUndone: readonly string[
 }
 
 /** What can be undone, in the reverse of the order in which it was done. */
-function toUndo({ journal }: Invocation): readonly { readonly id: string; readonly entry: Entry }[] {
+function toUndo({ journal }: Invocation): readonly { readonly id: string; readonly entry: StepEntry }[] {
   return [...journal]
-    .filter(([, entry]) => entry.undo && !Object.hasOwn(entry, 'error'))
-    .map(([id, entry]) => ({ id, entry }))
+    .flatMap(([id, entry]) => (isUndoable(entry) && !Object.hasOwn(entry, 'error') ? [{ id, entry }] : []))
     .toSorted((a, b) => (b.entry.order ?? 0) - (a.entry.order ?? 0));
 }
 
 /** The step of an entry that outlives its turn. */
 const stepOf = (id: string): string => id.replace(/^@kept:/, '');
 
-async function undo(invocation: Invocation, kept: string, entry: Entry): Promise<void> {
+async function undo(invocation: Invocation, kept: string, entry: StepEntry): Promise<void> {
   const id = stepOf(kept);
   const run = invocation.undos.get(id) ?? invocation.agent.undo?.[operationName(id)];
   if (!run)

@@ -22,7 +22,7 @@ import type { AgentDefinition } from '../definition/agent-definition.ts';
 import { toError } from '../definition/agent-errors.ts';
 import { validate } from '../definition/standard-schema.ts';
 import { appendEntries } from '../journal/append-entries.ts';
-import { type Entry, hasSettled, lastSeq } from '../journal/entries.ts';
+import { type Entry, entryOf, hasSettled, type InputEntry, lastSeq } from '../journal/entries.ts';
 import { adoptEarlySignals } from '../wake/early-signals.ts';
 import { NO_WORK, redeliveryDelayMs, timesOutAt } from '../wake/work.ts';
 import { readOutcomes } from './read-outcomes.ts';
@@ -127,7 +127,7 @@ async function take(
     ([id, entry], i) => [id, hasSettled(entry) ? { ...entry, seq: last + 1 + i } : entry] as const,
   );
   const settled = new Map([...ended, ...(cursor ? [cursor] : [])]);
-  const input = ending ? undefined : await checkedInput(agent, journal.get(INPUT));
+  const input = ending ? undefined : await checkedInput(agent, entryOf(journal, INPUT, 'input'));
   if (input) journal.set(INPUT, input);
   const first = agent.state && hasNoState(loaded) ? await firstState(agent, journal) : undefined;
   if (!first) currentState(at, loaded);
@@ -168,12 +168,13 @@ async function replaceUnsupported(
   { cipher }: LoadedCheckpoint,
   entries: Map<string, Entry>,
 ): Promise<void> {
-  for (const [id, { value: _, decided: __, ...entry }] of [...entries]) {
+  for (const [id, entry] of [...entries]) {
     try {
-      await encodeValues(at, cipher, EMPTY_CONTENT, { toolResults: { [id]: entries.get(id) } });
+      await encodeValues(at, cipher, EMPTY_CONTENT, { toolResults: { [id]: entry } });
     } catch (error) {
       if (!isWaitstateError(error, 'UNSUPPORTED_VALUE')) throw error;
-      entries.set(id, { ...entry, error });
+      const { value: _value, decided: _decided, ...rest } = entry as Entry & { readonly decided?: unknown };
+      entries.set(id, { ...rest, error } as Entry);
     }
   }
 }
@@ -194,8 +195,8 @@ const INPUT = '@input';
 /** The input as the agent's schema makes it, where whoever started the run did not know that; undefined when it stays. */
 async function checkedInput(
   { name, input }: AgentDefinition<never, unknown, unknown>,
-  entry: Entry | undefined,
-): Promise<Entry | undefined> {
+  entry: InputEntry | undefined,
+): Promise<InputEntry | undefined> {
   if (!entry?.unchecked || !input) return undefined;
   try {
     return { kind: 'input', value: await validate(`The input of agent "${name}"`, input, entry.value) };

@@ -8,7 +8,14 @@ import type { Status } from '../../core/status.ts';
 import type { StepContext } from '../definition/agent-context.ts';
 import type { AgentDefinition } from '../definition/agent-definition.ts';
 import { agentMisuse } from '../definition/agent-errors.ts';
-import { CURSOR_ID, checkEntry, type Entry, type EntryKind, nonDeterminismError } from '../journal/entries.ts';
+import {
+  CURSOR_ID,
+  checkEntry,
+  type Entry,
+  type EntryKind,
+  type EntryOf,
+  nonDeterminismError,
+} from '../journal/entries.ts';
 import type { Identity, Scope } from '../journal/identity.ts';
 import { Journal } from '../journal/journal.ts';
 import type { Runtime, StepPhase } from '../runtime.ts';
@@ -115,13 +122,16 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
       throw agentMisuse(`\`${what}\` was called after the agent had returned. Await every operation that you start.`);
   }
 
-  /** Fails the run if the journal has another operation under this id. */
-  checkEntry(id: string, entry: Entry, kind: EntryKind, hash: string | undefined): void {
+  /** The recorded entry of an operation; fails the run if the journal has another operation under this id. */
+  recorded<Kind extends EntryKind>(id: string, kind: Kind, hash?: string): EntryOf<Kind> | undefined {
+    const entry = this.journal.get(id);
+    if (!entry) return undefined;
     try {
       checkEntry(id, entry, kind, hash);
     } catch (error) {
       throw this.failAsNonDeterministic(error as WaitstateError);
     }
+    return entry as EntryOf<Kind>;
   }
 
   /** Fails the run with a non-determinism error, and returns the error to be thrown. */

@@ -72,11 +72,16 @@ export class PendingWaits {
    * Waits until an event or a time settles an entry. `item` records the wait; it is queued here and written with the
    * suspension of the run, or before it when something else is still running.
    */
-  waitFor(id: string, entry: Entry, status: Status, item?: BatchItem): Promise<Entry> {
+  waitFor<Waiting extends Entry>(id: string, entry: Waiting, status: Status, item?: BatchItem): Promise<Waiting> {
     const { journal, queue } = this.#invocation;
-    const { promise, resolve, reject } = Promise.withResolvers<Entry>();
+    const { promise, resolve, reject } = Promise.withResolvers<Waiting>();
     const request = item && { ...item, allowsSuspend: true };
-    this.#waits.set(id, { status, dueAt: dueTime(entry, this.#invocation.now), onSettled: resolve, request });
+    this.#waits.set(id, {
+      status,
+      dueAt: dueTime(entry, this.#invocation.now),
+      onSettled: (settled) => resolve(settled as Waiting),
+      request,
+    });
     journal.set(id, entry);
     if (request)
       queue.add(request).catch((error) => {
@@ -150,7 +155,7 @@ export class PendingWaits {
     const { journal, now } = this.#invocation;
     for (const [id, wait] of this.#waits) {
       const entry = journal.get(id);
-      if (entry?.retryAt === undefined || hasSettled(entry) || entry.retryAt > now) continue;
+      if (!entry || !('retryAt' in entry) || hasSettled(entry) || (entry.retryAt ?? Infinity) > now) continue;
       this.#waits.delete(id);
       wait.onSettled(entry);
     }
@@ -179,7 +184,18 @@ export class PendingWaits {
 const DAY_MS = 86_400_000;
 
 /** The time at which a wait has to be checked: its timeout, its retry, or the next check of a child run. */
-function dueTime({ until, retryAt, checkAt }: Entry, now: number): number | undefined {
-  const nextCheck = checkAt !== undefined && checkAt <= now ? now + DAY_MS : checkAt;
-  return until ?? retryAt ?? nextCheck;
+function dueTime(entry: Entry, now: number): number | undefined {
+  switch (entry.kind) {
+    case 'sleep':
+    case 'signal':
+      return entry.until;
+    case 'call':
+      return entry.checkAt !== undefined && entry.checkAt <= now ? now + DAY_MS : entry.checkAt;
+    case 'step':
+    case 'tool':
+    case 'undo':
+      return entry.retryAt;
+    default:
+      return undefined;
+  }
 }

@@ -5,7 +5,7 @@ import { toPartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
 import { readApprovals } from '../approvals/approval-records.ts';
 import { toDecision } from '../approvals/decision.ts';
-import { CURSOR_ID, type Entry, hasSettled, resultOrError } from '../journal/entries.ts';
+import { CURSOR_ID, type Entry, entryOf, hasSettled, resultOrError } from '../journal/entries.ts';
 import { EventLog, NO_EVENTS } from '../wake/events.ts';
 import type { Outcomes, SettledWaits } from './settle.ts';
 
@@ -29,14 +29,14 @@ export async function readOutcomes(
   log = new EventLog(),
 ): Promise<OutcomesWithCursor> {
   const entries = [...waits.values()];
-  const { cursor = 0, value } = journal.get(CURSOR_ID) ?? { kind: 'cursor' };
+  const { cursor = 0, value } = entryOf(journal, CURSOR_ID, 'cursor') ?? {};
   // Events after the cursor that were used before others which came earlier.
   const usedBefore = new Set((value ?? []) as readonly number[]);
   const isAboutEvents = entries.some(({ kind }) => kind === 'signal' || kind === 'call');
   const events = isAboutEvents ? await log.readBetween(at, cipher, cursor, wake) : NO_EVENTS;
   const signals = events.signals.filter(({ number }) => !usedBefore.has(number));
-  const approvals = entries.flatMap(({ kind, approval, decided }) =>
-    kind === 'approval' && approval !== undefined && decided === undefined ? [approval] : [],
+  const approvals = entries.flatMap((entry) =>
+    entry.kind === 'approval' && entry.decided === undefined ? [entry.approval] : [],
   );
   const decisions = new Map<string, unknown>();
   for (const approval of approvals.length > 0 ? await readApprovals(at, approvals) : []) {
@@ -45,10 +45,11 @@ export async function readOutcomes(
   }
   const ended = new Set(events.childEnds.map(({ child }) => child));
   const children = new Map<string, Pick<Entry, 'value' | 'error'>>();
-  for (const { kind, child, existed, checkAt } of entries) {
-    // One that was there before the call may have ended without telling us, and one that was deleted tells nobody.
-    const isToBeSeen = existed || ended.has(child ?? '') || (checkAt ?? Infinity) <= at.now();
-    if (kind !== 'call' || child === undefined || !isToBeSeen) continue;
+  for (const entry of entries) {
+    if (entry.kind !== 'call') continue;
+    const { child, existed, checkAt = Infinity } = entry;
+    // A child that existed before the call may have ended without an event, and a deleted child never sends one.
+    if (!existed && !ended.has(child) && checkAt > at.now()) continue;
     const end = await endOf(at, child);
     if (end) children.set(child, end);
   }
@@ -74,7 +75,7 @@ export async function readOutcomes(
 
 /** The children whose ends are known. */
 const childrenIn = (entries: readonly Entry[]): ReadonlySet<string> =>
-  new Set(entries.flatMap((entry) => (entry.child !== undefined && hasSettled(entry) ? entry.child : [])));
+  new Set(entries.flatMap((entry) => (entry.kind === 'call' && hasSettled(entry) ? entry.child : [])));
 
 /** Everything before the cursor was used; behind it, the numbers of those that were. */
 function cursorEntry(unused: readonly number[], used: ReadonlySet<number>, cursor: number): Entry {

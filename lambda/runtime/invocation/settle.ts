@@ -41,9 +41,9 @@ function settledEntry(
   { now, signals, decisions, children }: Outcomes,
   used: Set<number>,
 ): Entry | undefined {
-  const { until = Infinity } = entry;
-  if (entry.kind === 'sleep') return until <= now ? { ...entry, value: undefined } : undefined;
+  if (entry.kind === 'sleep') return entry.until <= now ? { ...entry, value: undefined } : undefined;
   if (entry.kind === 'signal') {
+    const { until = Infinity } = entry;
     const signal = signals.find(({ name, at, number }) => name === entry.signal && at < until && !used.has(number));
     if (signal) used.add(signal.number);
     if (signal) return { ...entry, value: signal.value, ...(signal.unchecked && { unchecked: true }) };

@@ -1,86 +1,153 @@
 import type { Checkpoint } from '../../checkpoints/engine.ts';
 import { WaitstateError } from '../../core/errors.ts';
+import type { BranchCount } from './branch-count.ts';
 
-/** What kinds of operations a journal has. */
-export type EntryKind =
-  | 'step'
-  | 'tool'
-  | 'update'
-  | 'now'
-  | 'sleep'
-  | 'signal'
-  | 'approval'
-  | 'call'
-  | 'branches'
-  | 'checkpoint'
-  | 'undo'
-  | 'input'
-  | 'result'
-  | 'cache'
-  | 'cursor';
-
-/** What the journal has of one operation: how it ended (`value` or `error`), or what it waits for. */
-export interface Entry {
-  readonly kind: EntryKind;
-  /** Of the arguments, where there are any. */
+/** What every entry may have. An entry with neither a value nor an error waits, or is retried. */
+interface EntryBase {
+  /** The hash of the arguments, where there are any. */
   readonly hash?: string;
   readonly value?: unknown;
   readonly error?: unknown;
-  /** An input or a signal that came from where the agent's schemas are not known. */
-  readonly unchecked?: true;
-  /** The order in which operations ended. */
+  /** The order in which operations completed. */
   readonly seq?: number;
-  /** The order in which operations began to wait, or ended with something to undo. */
+  /** The order in which operations began to wait, or completed with something to undo. */
   readonly order?: number;
-  /** That the step can be undone. */
+}
+
+/** A step, a tool call, or the undo of a step. */
+export interface StepEntry extends EntryBase {
+  readonly kind: 'step' | 'tool' | 'undo';
+  /** Whether the step can be undone. */
   readonly undo?: true;
-  /** A step: how often it failed, when it is tried again; that an attempt began of which nobody knows the end. */
+  /** The number of failed attempts, when the next one is, and why the last one failed. */
   readonly failures?: number;
   readonly retryAt?: number;
   readonly because?: string;
+  /** The number of attempts that began, for a step that may run only once. */
   readonly begun?: number;
-  /** A sleep, or the wait for a signal: until when. */
+  /** The id of the cache entry that holds the value of a tool call. */
+  readonly cached?: string;
+}
+
+/** `ctx.sleep` */
+export interface SleepEntry extends EntryBase {
+  readonly kind: 'sleep';
+  readonly until: number;
+}
+
+/** `ctx.waitForSignal` */
+export interface SignalEntry extends EntryBase {
+  readonly kind: 'signal';
+  readonly signal: string;
   readonly until?: number;
-  readonly signal?: string;
   readonly timedOut?: true;
-  /** An approval: its id, how often it was asked, what was decided when the facts must still be looked at. */
-  readonly approval?: string;
+  /** Whether the sender did not know the agent's schema, so that the agent has to check the value. */
+  readonly unchecked?: true;
+}
+
+/** `ctx.approval` */
+export interface ApprovalEntry extends EntryBase {
+  readonly kind: 'approval';
+  /** The id of the approval, and how often it was requested. */
+  readonly approval: string;
   readonly ask?: number;
   readonly facts?: unknown;
   readonly rechecks?: true;
+  /** The decision, while its facts still have to be checked again. */
   readonly decided?: unknown;
-  /** A child run, and that it was there before the call. */
-  readonly child?: string;
-  readonly existed?: true;
-  /** When to look after it, though it has not told its end. */
-  readonly checkAt?: number;
-  /** A call of a tool whose value is kept in the cache under this name. */
-  readonly cached?: string;
-  /** When a cached value was made. */
-  readonly at?: number;
-  /** The error of a run: the operations at which it came up, and what could not be undone. */
-  readonly failedAt?: readonly string[];
-  readonly notUndone?: readonly string[];
-  /** The last event that was used, and everything before it; the turn that comes next. */
-  readonly cursor?: number;
 }
 
-/** Whether an operation is over. */
-export const hasSettled = (entry: Partial<Entry>): boolean =>
+/** `ctx.call` */
+export interface CallEntry extends EntryBase {
+  readonly kind: 'call';
+  /** The child run, and whether it existed before the call. */
+  readonly child: string;
+  readonly existed?: true;
+  /** When to check the child, in case its end was not reported. */
+  readonly checkAt?: number;
+}
+
+/** `ctx.all` and `ctx.map`: the count of a group of branches. */
+export interface BranchesEntry extends EntryBase {
+  readonly kind: 'branches';
+  readonly value: BranchCount;
+}
+
+/** `ctx.update`, `ctx.now` and `ctx.checkpoint` */
+export interface SmallEntry extends EntryBase {
+  readonly kind: 'update' | 'now' | 'checkpoint';
+}
+
+/** The input of the run. */
+export interface InputEntry extends EntryBase {
+  readonly kind: 'input';
+  /** Whether the run was started without the agent's schema, so that the agent has to check the input. */
+  readonly unchecked?: true;
+}
+
+/** The result or the error of the run. */
+export interface ResultEntry extends EntryBase {
+  readonly kind: 'result';
+  /** The operations that the error came from, and the steps that could not be undone. */
+  readonly failedAt?: readonly string[];
+  readonly notUndone?: readonly string[];
+}
+
+/** A value in the cache of tools. */
+export interface CacheEntry extends EntryBase {
+  readonly kind: 'cache';
+  /** When the value was made. */
+  readonly at?: number;
+}
+
+/** A position: the last event that was used, or the next turn. */
+export interface CursorEntry extends EntryBase {
+  readonly kind: 'cursor';
+  readonly cursor: number;
+}
+
+/** What the journal has of one operation: how it completed, or what it waits for. */
+export type Entry =
+  | StepEntry
+  | SleepEntry
+  | SignalEntry
+  | ApprovalEntry
+  | CallEntry
+  | BranchesEntry
+  | SmallEntry
+  | InputEntry
+  | ResultEntry
+  | CacheEntry
+  | CursorEntry;
+
+export type EntryKind = Entry['kind'];
+
+/** The entries of one kind. */
+export type EntryOf<Kind extends EntryKind, Each = Entry> = Each extends Entry
+  ? Kind extends Each['kind']
+    ? Each
+    : never
+  : never;
+
+/** Whether an operation has completed. */
+export const hasSettled = (entry: object): boolean =>
   ['value', 'error', 'cached'].some((field) => Object.hasOwn(entry, field));
 
 /** Whether an identity is of something that the agent did, and not one of the runtime's own. */
 export const isOperationId = (id: string): boolean => !id.startsWith('@') || /^@(update|now|checkpoint)(#|$)/.test(id);
 
-/** Whether the end of a run has to do with it: a step that is to be undone, or a child that nobody will wait for. */
-export const needsCleanup = (entry: Partial<Entry>): boolean =>
-  entry.undo === true || (entry.kind === 'call' && !hasSettled(entry));
+/** Whether the end of a run has to clean up after an entry: a step to undo, or a child run to cancel. */
+export const needsCleanup = (entry: object): boolean =>
+  isUndoable(entry) || ('kind' in entry && entry.kind === 'call' && !hasSettled(entry));
 
-/** The place of the operation that ended last. */
+/** Whether an entry is of a step that can be undone. */
+export const isUndoable = (entry: object): entry is StepEntry => 'undo' in entry && entry.undo === true;
+
+/** The sequence number of the operation that completed last. */
 export const lastSeq = (journal: ReadonlyMap<string, Entry>): number =>
-  [...journal.values()].reduce((last, { seq: place = 0 }) => Math.max(last, place), 0);
+  [...journal.values()].reduce((last, { seq = 0 }) => Math.max(last, seq), 0);
 
-/** Refuses an entry of another operation: the code was changed in a way that its journal does not fit. */
+/** Refuses an entry of another operation: the code has changed and no longer matches the journal. */
 export function checkEntry(id: string, entry: Entry, kind: EntryKind, hash: string | undefined): void {
   if (entry.kind !== kind) throw nonDeterminismError(id, `is a ${kind} in this code`, `a ${entry.kind} was recorded`);
   if (entry.hash !== hash)
@@ -94,16 +161,26 @@ export function checkEntry(id: string, entry: Entry, kind: EntryKind, hash: stri
 export const nonDeterminismError = (id: string, expected: string, found: string): WaitstateError =>
   new WaitstateError(
     'STEP_MISMATCH',
-    `Operation "${id}" ${expected}, but ${found}: the code changed under a run that was on its way. Nothing was run or undone. Deploy code that fits and \`retry\` the run, or \`rewind\` it to before.`,
+    `Operation "${id}" ${expected}, but ${found}: the code does not match the journal of the run. Nothing was run or undone. Deploy code that matches and \`retry\` the run, or \`rewind\` it.`,
     { scope: 'run' },
   );
 
-/** The entry that says which events were used. */
+/** The id of the entry that says which events were used. */
 export const CURSOR_ID = '@cursor';
 
 /** The result or the error of a run that has ended. */
 export function resultOrError({ toolResults }: Checkpoint): Pick<Entry, 'value' | 'error'> {
-  const result = toolResults['@result'] as Entry | undefined;
-  const failure = toolResults['@error'] as Entry | undefined;
+  const result = toolResults['@result'] as ResultEntry | undefined;
+  const failure = toolResults['@error'] as ResultEntry | undefined;
   return failure ? { error: failure.error } : { value: result?.value };
+}
+
+/** The entry of a kind under an id; undefined when there is none. */
+export function entryOf<Kind extends EntryKind>(
+  journal: ReadonlyMap<string, Entry>,
+  id: string,
+  kind: Kind,
+): EntryOf<Kind> | undefined {
+  const entry = journal.get(id);
+  return entry?.kind === kind ? (entry as EntryOf<Kind>) : undefined;
 }

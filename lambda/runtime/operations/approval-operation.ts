@@ -9,7 +9,7 @@ import type { ApprovalOptions, Decision, Facts } from '../definition/agent-conte
 import { agentMisuse } from '../definition/agent-errors.ts';
 import { isStandardSchema, validate } from '../definition/standard-schema.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import { type Entry, hasSettled } from '../journal/entries.ts';
+import { type ApprovalEntry, hasSettled } from '../journal/entries.ts';
 import type { Scope } from '../journal/identity.ts';
 import { runOrReplay } from './step.ts';
 
@@ -34,8 +34,7 @@ export async function approval<Edits>(
   const identity = scope.enter(name, options.key);
   return invocation.runOperation(identity, async () => {
     const { id } = identity;
-    let entry = invocation.journal.get(id);
-    if (entry) invocation.checkEntry(id, entry, 'approval', undefined);
+    let entry = invocation.recorded(id, 'approval');
     for (;;) {
       if (entry && hasSettled(entry)) {
         invocation.markReached(id);
@@ -54,7 +53,7 @@ export async function approval<Edits>(
   });
 }
 
-function decisionOrThrow<Edits>({ failedAt }: Invocation, id: string, entry: Entry): Decision<Edits> {
+function decisionOrThrow<Edits>({ failedAt }: Invocation, id: string, entry: ApprovalEntry): Decision<Edits> {
   if (Object.hasOwn(entry, 'error')) throw entry.error;
   const { fails, ...recorded } = entry.value as RecordedDecision;
   if (fails) {
@@ -102,12 +101,12 @@ function requestApproval(
   options: ApprovalOptions<unknown>,
   ask: number,
   followUp: { readonly facts: Facts | undefined; readonly changed: FactsChange } | undefined,
-): Promise<Entry> {
+): Promise<ApprovalEntry> {
   const { at, agent, work } = invocation;
   const approval = toApprovalId(id, { rewinds: work.rewinds, ask });
   const facts = followUp?.facts ?? options.facts;
   const request = toApprovalRequest(options, facts);
-  const entry: Entry = {
+  const entry: ApprovalEntry = {
     kind: 'approval',
     approval,
     ask,
@@ -136,18 +135,18 @@ async function recheckDecision(
   id: string,
   name: string,
   options: ApprovalOptions<unknown>,
-  entry: Entry,
+  entry: ApprovalEntry,
   maxAsks: number,
-): Promise<Entry> {
+): Promise<ApprovalEntry> {
   const { ask = 1, decided } = entry;
   const before = entry.facts as Facts | undefined;
   const decision = decided as RecordedDecision;
-  const recordDecision = async (value: RecordedDecision): Promise<Entry> => {
+  const recordDecision = async (value: RecordedDecision): Promise<ApprovalEntry> => {
     const { decided: _decided, ...rest } = entry;
     await invocation.runActive(() => invocation.record({ entries: [[id, { ...rest, value }]] }));
-    return invocation.journal.entry(id);
+    return invocation.journal.entry(id) as ApprovalEntry;
   };
-  const requestAgain = (facts: Facts | undefined, changed: FactsChange): Promise<Entry> =>
+  const requestAgain = (facts: Facts | undefined, changed: FactsChange): Promise<ApprovalEntry> =>
     ask >= maxAsks
       ? recordDecision({
           ...decision,

@@ -30,9 +30,7 @@ export async function branches(
   const identity = scope.enter(name, key);
   return invocation.runOperation(identity, async () => {
     const { id } = identity;
-    const entry = invocation.journal.get(id);
-    if (entry) invocation.checkEntry(id, entry, 'branches', undefined);
-    const recorded = entry?.value as BranchCount | undefined;
+    const recorded = invocation.recorded(id, 'branches')?.value;
     if (recorded && recorded.of !== runs.length)
       throw invocation.failAsNonDeterministic(
         nonDeterminismError(id, `has ${runs.length} branches in this code`, `${recorded.of} were recorded`),

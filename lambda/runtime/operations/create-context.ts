@@ -11,7 +11,7 @@ import { agentMisuse, toError } from '../definition/agent-errors.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { EditedState } from '../invocation/edited-state.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import type { Entry, EntryKind } from '../journal/entries.ts';
+import type { Entry, SmallEntry } from '../journal/entries.ts';
 import type { Scope } from '../journal/identity.ts';
 import { approval } from './approval-operation.ts';
 import { branches } from './branches.ts';
@@ -134,7 +134,7 @@ const toBranchResults = (
 async function recordValueOnce(
   invocation: Invocation,
   scope: Scope,
-  kind: EntryKind,
+  kind: SmallEntry['kind'],
   name: string,
   make: () => Promise<{ readonly value: unknown; readonly item?: BatchItem }>,
 ): Promise<Entry> {
@@ -142,8 +142,7 @@ async function recordValueOnce(
   const identity = scope.enterUnnamed(name);
   return invocation.runOperation(identity, async () => {
     const { id } = identity;
-    const existing = invocation.journal.get(id);
-    if (existing) invocation.checkEntry(id, existing, kind, undefined);
+    const existing = invocation.recorded(id, kind);
     if (existing) return existing;
     await invocation.begin(scope, id);
     const { value, item } = await make();
@@ -175,15 +174,14 @@ async function update(
   const identity = scope.enterUnnamed('update');
   return invocation.runOperation(identity, async () => {
     const { id } = identity;
-    const existing = invocation.journal.get(id);
+    const existing = invocation.recorded(id, 'update');
     if (existing) {
-      invocation.checkEntry(id, existing, 'update', undefined);
       if (Object.hasOwn(existing, 'error')) throw existing.error;
       await invocation.replayedState.edit(change, existing.order);
       return invocation.isLive ? invocation.writer.state : invocation.replayedState.value;
     }
     await invocation.begin(scope, id);
-    const entry: Entry = { kind: 'update', order: invocation.journal.nextOrder() };
+    const entry: SmallEntry = { kind: 'update', order: invocation.journal.nextOrder() };
     await invocation.runActive(async () => {
       try {
         await invocation.record({ entries: [[id, { ...entry, value: null }]], edit: change });

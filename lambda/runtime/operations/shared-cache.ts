@@ -11,7 +11,7 @@ import {
   withExpiry,
 } from '../../checkpoints/engine.ts';
 import { cachePartition } from '../../storage/keys.ts';
-import type { Entry } from '../journal/entries.ts';
+import type { CacheEntry } from '../journal/entries.ts';
 
 const MAX_TTL_MS = 30 * 86_400_000;
 
@@ -25,7 +25,7 @@ const cacheContext = (at: RunContext): RunContext => ({
 });
 
 /** Reads a value that another run of the tenant cached. */
-export async function readShared(at: RunContext, name: string): Promise<Entry | undefined> {
+export async function readShared(at: RunContext, name: string): Promise<CacheEntry | undefined> {
   const cache = cacheContext(at);
   const [stored] = await at.records.read(cache.partition, [name]);
   if (!stored || hasExpired(at, stored)) return undefined;

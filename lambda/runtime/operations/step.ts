@@ -6,7 +6,7 @@ import { agentMisuse, toError } from '../definition/agent-errors.ts';
 import { checkRetryPolicy, retryDelayMs } from '../definition/retry-policy.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import { type Entry, type EntryKind, hasSettled } from '../journal/entries.ts';
+import { type Entry, hasSettled, type SmallEntry, type StepEntry } from '../journal/entries.ts';
 import { operationName, type Scope } from '../journal/identity.ts';
 
 /** Waits up to this long stay in the process: suspending and starting a function again would cost more. */
@@ -15,12 +15,12 @@ export const MAX_IN_PROCESS_WAIT_MS = 10_000;
 /** A step to run or replay, under its operation id. */
 export interface StepWork<T> {
   readonly id: string;
-  readonly kind: EntryKind;
+  readonly kind: StepEntry['kind'];
   readonly hash?: string | undefined;
   readonly run: (step: StepContext) => T | Promise<T>;
   readonly options: StepOptions<T>;
   /** Makes the batch item that records the completed entry. @default the entry under the operation's id */
-  readonly item?: (entry: Entry) => BatchItem;
+  readonly item?: (entry: StepEntry) => BatchItem;
 }
 
 /** Implements `ctx.step`. */
@@ -61,12 +61,11 @@ export function checkStepOptions(
 /** Returns the recorded result of a step, or runs the step, with retries by its policy, and records the result. */
 export async function runOrReplay<T>(invocation: Invocation, scope: Scope | undefined, work: StepWork<T>): Promise<T> {
   const { id, kind, hash } = work;
-  const existing = invocation.journal.get(id);
-  if (existing) invocation.checkEntry(id, existing, kind, hash);
+  const existing = invocation.recorded(id, kind, hash);
   if (existing && hasSettled(existing)) return valueOrThrow(invocation, work, existing);
   if (kind !== 'undo') await invocation.begin(scope, id);
   const policy = work.options.retry ?? invocation.agent.retry ?? {};
-  for (let entry = existing ?? { kind, ...(hash !== undefined && { hash }) }; ; ) {
+  for (let entry: StepEntry = existing ?? { kind, ...(hash !== undefined && { hash }) }; ; ) {
     if ((entry.begun ?? 0) > (entry.failures ?? 0)) {
       const error = outcomeUnknown(id, PROCESS_ENDED);
       return valueOrThrow(invocation, work, await recordEntry(invocation, id, { ...entry, error }));
@@ -106,7 +105,7 @@ export function registerUndo<T>(
 }
 
 /** Waits until a failed step can be retried: in this process for a short delay, suspended for a long one. */
-async function waitForRetry(invocation: Invocation, id: string, entry: Entry): Promise<void> {
+async function waitForRetry(invocation: Invocation, id: string, entry: StepEntry): Promise<void> {
   const waitMs = (entry.retryAt ?? 0) - invocation.now;
   if (waitMs <= 0) return;
   if (waitMs <= MAX_IN_PROCESS_WAIT_MS && waitMs < invocation.lifetime.remainingMs)
@@ -118,9 +117,9 @@ async function waitForRetry(invocation: Invocation, id: string, entry: Entry): P
 async function runAttempt<T>(
   invocation: Invocation,
   work: StepWork<T>,
-  entry: Entry,
+  entry: StepEntry,
   delayFor: (error: unknown, failures: number) => number | undefined,
-): Promise<Entry> {
+): Promise<StepEntry> {
   const { id, options } = work;
   const { failures = 0, retryAt: _retryAt, because: _because, begun: _begun, ...entryBase } = entry;
   if (options.atMostOnce) await invocation.record({ entries: [[id, { ...entryBase, failures, begun: failures + 1 }]] });
@@ -131,7 +130,7 @@ async function runAttempt<T>(
     if (invocation.lifetime.cutoff.signal.aborted) return await invocation.hang();
     const undoable = options.undo || invocation.agent.undo?.[operationName(id)];
     const undo = undoable && work.kind !== 'undo' ? { undo: true as const, order: invocation.journal.nextOrder() } : {};
-    const completed: Entry = { ...entryBase, ...undo, value };
+    const completed: StepEntry = { ...entryBase, ...undo, value };
     await invocation.record({
       step: id,
       ...(options.model && { model: options.model }),
@@ -139,7 +138,7 @@ async function runAttempt<T>(
       ...(work.item?.(completed) ?? { entries: [[id, completed]] }),
     });
     await invocation.probe('recorded', id);
-    return invocation.journal.entry(id);
+    return invocation.journal.entry(id) as StepEntry;
   } catch (thrown) {
     if (invocation.lifetime.cutoff.signal.aborted) return await invocation.hang();
     // A function that timed out may still take effect.
@@ -187,8 +186,12 @@ const stepTimedOut = (id: string): WaitstateError =>
 /**
  * Records an entry; when its error holds values that cannot be stored, only its name, message and stack are recorded.
  */
-export async function recordEntry(invocation: Invocation, id: string, entry: Entry): Promise<Entry> {
-  const failed = entry.retryAt !== undefined || Object.hasOwn(entry, 'error');
+export async function recordEntry<Recorded extends StepEntry | SmallEntry>(
+  invocation: Invocation,
+  id: string,
+  entry: Recorded,
+): Promise<Recorded> {
+  const failed = ('retryAt' in entry && entry.retryAt !== undefined) || Object.hasOwn(entry, 'error');
   const labels = { ...(hasSettled(entry) && { step: id }), ...(failed && { failed: id }) };
   try {
     await invocation.record({ entries: [[id, entry]], ...labels });
@@ -198,7 +201,7 @@ export async function recordEntry(invocation: Invocation, id: string, entry: Ent
     const plainError = Object.assign(new Error(message), { name, stack });
     await invocation.record({ entries: [[id, { ...entry, error: plainError }]], ...labels });
   }
-  return invocation.journal.entry(id);
+  return invocation.journal.entry(id) as Recorded;
 }
 
 // DynamoDB allows 100 items in a transaction; the rest is for the writes of the checkpoint.

@@ -4,7 +4,7 @@ import type { StepContext, ToolOptions } from '../definition/agent-context.ts';
 import { agentMisuse } from '../definition/agent-errors.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import type { Entry } from '../journal/entries.ts';
+import { type CacheEntry, type Entry, entryOf, type StepEntry } from '../journal/entries.ts';
 import { type Scope, shortHash } from '../journal/identity.ts';
 import { canonicalJson } from './canonical.ts';
 import { readShared, writeShared } from './shared-cache.ts';
@@ -65,18 +65,18 @@ async function runThroughCache<T>(
 ): Promise<T> {
   const { id, hash, kind } = work;
   const { journal, at } = invocation;
-  const existing = journal.get(id);
+  const existing = entryOf(journal, id, kind);
   if (existing?.cached !== undefined) {
-    invocation.checkEntry(id, existing, kind, hash);
+    invocation.recorded(id, kind, hash);
     registerUndo(invocation, work);
     return journal.get(existing.cached)?.value as T;
   }
   const newest = newestCacheId(journal, cache.name, cache.ttlMs === undefined ? 1 : Infinity);
-  const newestEntry = newest && journal.get(newest);
+  const newestEntry = newest ? entryOf(journal, newest, 'cache') : undefined;
   // Also when nothing new may start: the operations after it may be recorded and need to be replayed.
   if (!existing && newestEntry && cache.ttlMs === undefined) return newestEntry.value as T;
   if (existing || scope.isClosed || !invocation.canBegin) return runOrReplay(invocation, scope, work);
-  const isFresh = ({ at: createdAt = 0 }: Entry) =>
+  const isFresh = ({ at: createdAt = 0 }: CacheEntry) =>
     cache.ttlMs === undefined || invocation.now < createdAt + cache.ttlMs;
   if (newest && newestEntry && isFresh(newestEntry)) {
     await invocation.runActive(() => invocation.record({ step: id, entries: [[id, referenceTo(kind, hash, newest)]] }));
@@ -84,7 +84,7 @@ async function runThroughCache<T>(
   }
   if (!cache.shared) {
     const nextId = `${cache.name}:${Number(newest?.split(':').at(-1) ?? 0) + 1}`;
-    const item = ({ value, ...entry }: Entry): BatchItem => {
+    const item = ({ value, ...entry }: StepEntry): BatchItem => {
       // A concurrent call has taken the cache id: this call records its own value instead.
       if (invocation.takenCacheIds.has(nextId)) return { entries: [[id, { ...entry, value }]] };
       invocation.takenCacheIds.add(nextId);
@@ -96,7 +96,7 @@ async function runThroughCache<T>(
       };
     };
     await runOrReplay(invocation, scope, { ...work, item });
-    return journal.get(journal.get(id)?.cached ?? id)?.value as T;
+    return journal.get(entryOf(journal, id, kind)?.cached ?? id)?.value as T;
   }
   const shared = await invocation.runStorageCall(() => readShared(at, cache.name));
   if (shared && isFresh(shared)) {
@@ -112,7 +112,7 @@ async function runThroughCache<T>(
 }
 
 /** The entry of a call that points to a cached value. */
-const referenceTo = (kind: Entry['kind'], hash: string | undefined, cached: string): Entry => ({
+const referenceTo = (kind: StepEntry['kind'], hash: string | undefined, cached: string): StepEntry => ({
   kind,
   ...(hash !== undefined && { hash }),
   cached,

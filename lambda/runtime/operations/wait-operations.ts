@@ -9,29 +9,30 @@ import type { Callable, CallOptions, SignalOptions } from '../definition/agent-c
 import { validate } from '../definition/standard-schema.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import { CURSOR_ID, type Entry, type EntryKind, hasSettled } from '../journal/entries.ts';
+import { CURSOR_ID, type EntryKind, type EntryOf, entryOf, hasSettled, type SleepEntry } from '../journal/entries.ts';
 import { type Scope, shortHash } from '../journal/identity.ts';
 import { canonicalJson } from './canonical.ts';
 import { MAX_IN_PROCESS_WAIT_MS } from './step.ts';
 
+type WaitKind = 'sleep' | 'signal' | 'approval' | 'call';
+
 /** A wait to start or replay, under its operation id. */
-interface WaitRequest {
+interface WaitRequest<Kind extends WaitKind> {
   readonly id: string;
-  readonly kind: EntryKind;
+  readonly kind: Kind;
   readonly hash?: string;
   readonly status: Status;
   /** Starts the wait and returns its entry. */
-  readonly begin: () => Promise<Entry>;
+  readonly begin: () => Promise<EntryOf<Kind>>;
 }
 
 /** Returns the settled entry of a wait: the recorded one, or one that an event or a timer settles. */
-async function waitUntilSettled(
+async function waitUntilSettled<Kind extends WaitKind>(
   invocation: Invocation,
   scope: Scope,
-  { id, kind, hash, status, begin }: WaitRequest,
-): Promise<Entry> {
-  const existing = invocation.journal.get(id);
-  if (existing) invocation.checkEntry(id, existing, kind, hash);
+  { id, kind, hash, status, begin }: WaitRequest<Kind>,
+): Promise<EntryOf<Kind>> {
+  const existing = invocation.recorded(id, kind, hash);
   if (existing && hasSettled(existing)) {
     invocation.markReached(id);
     return existing;
@@ -58,13 +59,13 @@ export function abandonWaits(
       WAIT_KINDS.has(entry.kind) &&
       !hasSettled(entry) &&
       // A decided approval no longer waits: its result may be about to be recorded.
-      entry.decided === undefined &&
+      !('decided' in entry && entry.decided !== undefined) &&
       !invocation.pendingWaits.settling.has(id) &&
       paths.some((path) => id.startsWith(path)),
   );
   for (const id of invocation.pendingWaits.ids)
     if (paths.some((path) => id.startsWith(path))) invocation.pendingWaits.stop(id);
-  const pendingApprovals = waits.flatMap(([, { approval }]) => approval ?? []);
+  const pendingApprovals = waits.flatMap(([, entry]) => (entry.kind === 'approval' ? entry.approval : []));
   return {
     forget: waits.flatMap(([id, { kind }]) => (kind === 'call' ? [] : id)),
     ...(pendingApprovals.length > 0 && {
@@ -78,7 +79,7 @@ export function abandonWaits(
 }
 
 // A step that waits for a retry is not included: its result may be about to be recorded.
-const WAIT_KINDS: ReadonlySet<EntryKind> = new Set(['sleep', 'signal', 'approval', 'call']);
+const WAIT_KINDS: ReadonlySet<EntryKind> = new Set<WaitKind>(['sleep', 'signal', 'approval', 'call']);
 
 /** Implements `ctx.sleep`. */
 export async function sleep(invocation: Invocation, scope: Scope, name: string, duration: Duration): Promise<void> {
@@ -92,7 +93,7 @@ export async function sleep(invocation: Invocation, scope: Scope, name: string, 
       kind: 'sleep',
       status: 'SLEEPING',
       begin: async () => {
-        const entry: Entry = {
+        const entry: SleepEntry = {
           kind: 'sleep',
           until: invocation.now + milliseconds,
           order: invocation.journal.nextOrder(),
@@ -102,7 +103,7 @@ export async function sleep(invocation: Invocation, scope: Scope, name: string, 
           await invocation.runtime.clock.sleep(milliseconds);
           await invocation.record({ entries: [[id, { ...entry, value: undefined }]] });
         });
-        return invocation.journal.entry(id);
+        return invocation.journal.entry(id) as SleepEntry;
       },
     }),
   );
@@ -125,7 +126,7 @@ export async function waitForSignal(
       status: 'WAITING_FOR_SIGNAL',
       begin: async () => {
         // The signal may have arrived before the wait started.
-        const { cursor = 0 } = invocation.journal.get(CURSOR_ID) ?? {};
+        const { cursor = 0 } = entryOf(invocation.journal, CURSOR_ID, 'cursor') ?? {};
         if (invocation.writer.seenWake > cursor) invocation.pendingWaits.checkOutcomesSoon();
         return {
           kind: 'signal',

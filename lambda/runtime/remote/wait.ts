@@ -98,7 +98,7 @@ async function saveAndSuspend(
   });
   // A repeated request starts no wait: the newest wait is the one that the first request started.
   const [id, entry] = wait ? [wait.id, wait.entry] : newestWait(readJournal(at, loaded));
-  return { loaded, wait: id, approval: entry?.approval };
+  return { loaded, wait: id, approval: entry?.kind === 'approval' ? entry.approval : undefined };
 }
 
 async function toSuspendChange(
@@ -119,7 +119,7 @@ async function toSuspendChange(
   const settled = settle(waits, outcomes);
   const { entries } = settled;
   const cursor = cursorAfter(settled);
-  const newApprovals = entry.approval === undefined ? [] : [entry.approval];
+  const newApprovals = entry.kind === 'approval' ? [entry.approval] : [];
   const isSettled = entries.size > 0;
   return {
     entries: [[id, entry], ...entries, ...(cursor ? [cursor] : [])],
@@ -135,7 +135,7 @@ async function toSuspendChange(
 
 /** When a run with these waits is due: at its first timeout, or at its deadline. */
 const dueAt = (waits: JournalEntries, deadline = Infinity): number =>
-  Math.min(deadline, ...[...waits.values()].map(({ until = Infinity }) => until));
+  Math.min(deadline, ...[...waits.values()].map((entry) => ('until' in entry ? (entry.until ?? Infinity) : Infinity)));
 
 /**
  * Suspends a claimed run again that was woken by an event it does not wait for. Returns `suspended`; `resumable` when a

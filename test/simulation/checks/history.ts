@@ -14,7 +14,7 @@ import type { State } from '../playing.ts';
 import type { Program } from '../program.ts';
 import type { World } from '../world.ts';
 
-/** One checkpoint, as the checks look at it. */
+/** One checkpoint, decoded for the checks. */
 export interface Version {
   readonly version: number;
   readonly kind: string;
@@ -23,7 +23,7 @@ export interface Version {
   readonly commit: number;
 }
 
-/** A run when all is over. */
+/** A run at the end of the simulation. */
 export interface EndedRun {
   readonly run: string;
   readonly at: RunContext;
@@ -34,22 +34,22 @@ export interface EndedRun {
   readonly last: Version;
 }
 
-/** Reads a whole run; what of it cannot be read, or does not follow from what is before it, is wrong. */
+/** Reads a whole run; reports checkpoints that cannot be read or whose hash chain is broken. */
 export async function readRun(world: World, run: string): Promise<EndedRun | undefined> {
   const at = await contextFactory(world.truth.storage, { clock: () => world.timeline.now }).forRun(run);
   const { problems } = await verify(at);
-  for (const { version, problem } of problems) world.wrong(`checkpoint ${version} of run ${run}: ${problem}`);
+  for (const { version, problem } of problems) world.addFinding(`checkpoint ${version} of run ${run}: ${problem}`);
   if (problems.length > 0) return undefined;
   const loaded = await loadCheckpoint(at);
   const versions: Version[] = [];
-  for (const chain of await chainsIn(at)) versions.push(...(await versionsOf(world, at, loaded, chain)));
+  for (const chain of await readChains(at)) versions.push(...(await readVersions(world, at, loaded, chain)));
   const program = versions[0]?.entries.get('@input')?.value as Program;
   const state = savedState(at, loaded) as State;
   return { run, at, head: loaded.head.meta, program, state, versions, last: versions.at(-1) as Version };
 }
 
-/** The input of a run that was started. */
-export async function programIn({ truth, timeline }: World, run: string): Promise<Program> {
+/** The program that a started run has as its input. */
+export async function readProgram({ truth, timeline }: World, run: string): Promise<Program> {
   const at = await contextFactory(truth.storage, { clock: () => timeline.now }).forRun(run);
   const { '@input': input } = decodeResults(at, await loadCheckpoint(at, 1)) as Readonly<Record<string, Entry>>;
   return input?.value as Program;
@@ -57,8 +57,8 @@ export async function programIn({ truth, timeline }: World, run: string): Promis
 
 type Chain = readonly [CheckpointRecord, ...CheckpointRecord[]];
 
-/** Each anchor with what stands on it. */
-async function chainsIn(at: RunContext): Promise<readonly Chain[]> {
+/** Each anchor with the checkpoints that build on it. */
+async function readChains(at: RunContext): Promise<readonly Chain[]> {
   const chains: [CheckpointRecord, ...CheckpointRecord[]][] = [];
   for await (const stored of scanRecords(at, CHECKPOINT_KEYS)) {
     const record = readCheckpoint(stored);
@@ -68,7 +68,7 @@ async function chainsIn(at: RunContext): Promise<readonly Chain[]> {
   return chains;
 }
 
-async function versionsOf(
+async function readVersions(
   { truth }: World,
   at: RunContext,
   loaded: LoadedCheckpoint,
