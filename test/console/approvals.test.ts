@@ -37,22 +37,29 @@ async function asked(question: Question = {}) {
   return scene;
 }
 
-/** The value of a field of the form on a page. */
+/** The value of a form field on a page. */
 const field = (page: string, name: string): string =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
 
 describe('an approval in the console', () => {
-  it('says what is asked, and changes nothing by being looked at', async () => {
+  it('shows the request, and viewing it changes nothing', async () => {
     const { get, operator } = await asked();
     const before = await operator.approval('trip', 'book');
     const { page } = await get(PATH);
-    for (const part of ['Book for 1200?', 'BER to LIS', 'fare 1200', '0 of 1 needed', 'in 24 h', 'Asked: user:ann'])
+    for (const part of [
+      'Book for 1200?',
+      'BER to LIS',
+      'fare 1200',
+      '0 of 1 needed',
+      'in 24 h',
+      'Not voted yet: user:ann',
+    ])
       expect(textOf(page)).toContain(part);
     expect(field(page, 'shown')).toBe(before.shown);
     expect(await operator.approval('trip', 'book')).toEqual(before);
   });
 
-  it('is decided by a plain form, then follows the run', async () => {
+  it('is decided with a plain form, then shows the status of the run', async () => {
     const { get, post, run } = await asked();
     const { page } = await get(PATH);
     const form = { answer: 'approve', comment: 'Fine.', edits: '{"seat": "4A"}', shown: field(page, 'shown') };
@@ -64,14 +71,14 @@ describe('an approval in the console', () => {
     expect(after.page).not.toContain('data-live');
   });
 
-  it('does not make a run that succeeds with a no sound like a yes', async () => {
+  it('does not present a run that succeeds after a rejection as approved', async () => {
     const { get, post } = await asked();
     await post(PATH, { answer: 'reject' });
     const after = textOf((await get(PATH)).page);
-    expect(after).toMatch(/Rejected By user:ann , .*The run went on with that answer, and has ended: Succeeded/);
+    expect(after).toMatch(/Rejected By user:ann , .*The run resumed with that decision and has ended: Succeeded/);
   });
 
-  it('says where edits are wrong, and keeps what was typed', async () => {
+  it('shows where edits are invalid, and keeps what the user typed', async () => {
     const { post, operator } = await asked();
     const edits = '{\n  "seat": "4A",\n  "row": four\n}';
     const { status, page } = await post(PATH, { answer: 'approve', comment: 'A window.', edits });
@@ -84,24 +91,26 @@ describe('an approval in the console', () => {
     expect((await operator.approval('trip', 'book')).status).toBe('PENDING');
   });
 
-  it('shows both values when the facts changed, and takes no answer to what was shown before', async () => {
+  it('shows both values when facts changed, and rejects a decision on the old ones', async () => {
     const { get, post } = await asked();
     const { page } = await get(PATH);
     fares.now = 1500;
     await post(PATH, { answer: 'approve', shown: field(page, 'shown') });
     const again = PATHS.approval('trip', 'book~2');
     const first = await get(PATH);
-    expect(textOf(first.page)).toMatch(/Approved, but it is asked again .*Meanwhile this changed: fare\./);
-    expect(first.page).toContain(`href="${again}">Open the new question`);
+    expect(textOf(first.page)).toMatch(/Approved, but requested again .*Meanwhile, these facts changed: fare\./);
+    expect(first.page).toContain(`href="${again}">Open the new request`);
     const second = await get(again);
-    expect(textOf(second.page)).toMatch(/for the second time.*What changed since it was asked before.*fare 1200 1500/);
+    expect(textOf(second.page)).toMatch(
+      /for the second time.*Facts that changed since the last request.*fare 1200 1500/,
+    );
     const stale = await post(again, { answer: 'approve', shown: field(page, 'shown') });
     expect(stale.status).toBe(400);
-    expect(textOf(stale.page)).toContain('look at it again');
-    expect(textOf((await get(PATHS.inbox)).page)).toContain('because this changed: fare');
+    expect(textOf(stale.page)).toContain('read it again');
+    expect(textOf((await get(PATHS.inbox)).page)).toContain('because these facts changed: fare');
   });
 
-  it('says that changes were not accepted, and why', async () => {
+  it('explains why edits were not accepted', async () => {
     const sending = agent({
       name: 'sending',
       run: (ctx) =>
@@ -115,19 +124,19 @@ describe('an approval in the console', () => {
     const [first, again] = [PATHS.approval('mail', 'send'), PATHS.approval('mail', 'send~2')];
     await post(first, { answer: 'approve', edits: '{"subject": 5}' });
     const after = textOf((await get(first)).page);
-    expect(after).toMatch(/Approved, but it is asked again .*The changes were not accepted: .*subject: must be text/);
+    expect(after).toMatch(/Approved, but requested again .*The changes were not accepted: .*subject: must be text/);
     const { page } = await get(again);
-    expect(textOf(page)).toMatch(/approved with changes that were not accepted .*subject: must be text/);
-    expect(textOf(page)).not.toMatch(/What changed since|Before Now/);
+    expect(textOf(page)).toMatch(/The approved changes were not accepted .*subject: must be text/);
+    expect(textOf(page)).not.toMatch(/Facts that changed|Before Now/);
     expect(page).toContain('id="edits-source" hidden>{\n  &quot;subject&quot;: 5\n}');
     expect(textOf((await get(PATHS.inbox)).page)).toContain(
-      'Asked again, because the changes that it was approved with were not accepted',
+      'Requested again because the approved changes were not accepted',
     );
     await post(again, { answer: 'approve', edits: '{"subject": "Good day"}' });
     expect(await run('mail').result()).toMatchObject({ edits: { subject: 'Good day' }, asks: 2 });
   });
 
-  it('tells the second of two tabs what was decided in the first', async () => {
+  it('shows the decision of one tab in another tab that decides later', async () => {
     const { post, operator } = await asked({ quorum: 2, approvers: ['user:ann', 'user:bob'] });
     await post(PATH, { answer: 'approve' });
     const second = await post(PATH, { answer: 'reject', comment: 'No.' });
@@ -137,54 +146,54 @@ describe('an approval in the console', () => {
     expect((await operator.approval('trip', 'book')).votes).toHaveLength(1);
   });
 
-  it('says that it is too late, or that nobody needs the answer any more', async () => {
+  it('says that a request has expired or was withdrawn', async () => {
     const late = await asked();
     await late.skip({ days: 2 });
     const refused = await late.post(PATH, { answer: 'approve' });
     expect(refused.status).toBe(410);
-    expect(textOf(refused.page)).toContain('Nobody answered in time');
+    expect(textOf(refused.page)).toContain('Expired: no decision in time');
     const ended = await asked();
     await ended.post(`${PATH}/withdraw`, { why: 'The trip was cancelled.' });
     const { page } = await ended.get(PATH);
-    expect(textOf(page)).toMatch(/No answer is needed any more.*The trip was cancelled\./);
+    expect(textOf(page)).toMatch(/Withdrawn: no decision is needed.*The trip was cancelled\./);
     expect((await ended.post(PATH, { answer: 'approve' })).status).toBe(410);
   });
 
-  it('shows how far it is while more people must agree', async () => {
+  it('shows the progress while more approvals are needed', async () => {
     const { get, post } = await asked({ approvers: ['user:ann', 'user:bob', 'user:cleo'], quorum: 2 });
     await post(PATH, { answer: 'approve', comment: 'Yes.' });
     const own = await get(PATH);
-    expect(textOf(own.page)).toMatch(/You approved this It is recorded. 1 more approval needed/);
+    expect(textOf(own.page)).toMatch(/You approved this Your decision is recorded. 1 more approval needed/);
     expect(own.page).not.toContain('name="answer"');
     const { page } = await get(PATH, caller({ person: 'user:bob' }));
-    expect(textOf(page)).toMatch(/1 of 2 needed.*user:ann Approved just now Yes\. Also asked: user:bob , user:cleo/);
+    expect(textOf(page)).toMatch(/1 of 2 needed.*user:ann Approved just now Yes\. Not voted yet: user:bob , user:cleo/);
     expect(page).toContain('name="answer"');
   });
 });
 
-describe('who may answer', () => {
-  it('is refused where the role or the question does not allow it', async () => {
+describe('a caller of an approval page', () => {
+  it('is rejected without the role, or if they are not an approver', async () => {
     const { get, post } = await asked();
     const viewer = caller({ person: 'user:ann', roles: ['viewer'] });
-    expect((await get(PATH, viewer)).page).toContain('You may look, but not answer.');
+    expect((await get(PATH, viewer)).page).toContain('You can view this request, but not decide it.');
     expect((await post(PATH, { answer: 'approve' }, viewer)).status).toBe(403);
     const stranger = caller({ person: 'user:eve', roles: ['approver'] });
     expect((await get(PATH, stranger)).status).toBe(403);
     expect((await post(PATH, { answer: 'approve' }, stranger)).status).toBe(403);
     expect((await get('/console/inbox?as=user:ann', stranger)).status).toBe(403);
     const looking = caller({ person: 'user:eve' });
-    expect((await get(PATH, looking)).page).toContain('You are not among those who are asked.');
+    expect((await get(PATH, looking)).page).toContain('You are not an approver of this request.');
     for (const action of ['remind', 'withdraw'])
       expect((await post(`${PATH}/${action}`, { why: 'x' }, viewer)).status).toBe(403);
   });
 
-  it('never answers for others by naming them, unless allowed to', async () => {
+  it('cannot decide for others by naming them, unless allowed to', async () => {
     const { post, operator } = await asked({ approvers: ['user:bob'] });
     expect((await post(PATH, { answer: 'approve', by: 'user:bob' })).status).toBe(403);
     expect((await operator.approval('trip', 'book')).status).toBe('PENDING');
   });
 
-  it('chooses as whom to answer where that is allowed', async () => {
+  it('chooses the person to decide for, if allowed to', async () => {
     const { get, post, run } = await asked({ approvers: ['user:bob', 'group:finance'], quorum: 2 });
     const portal = caller({ person: undefined as never, answersForOthers: true });
     const { person: _, ...anybody } = portal;
@@ -197,7 +206,7 @@ describe('who may answer', () => {
     expect(await run('trip').result()).toMatchObject({ approved: true, by: ['user:bob', 'user:ann'] });
   });
 
-  it('makes nobody up for a group, and counts nobody under two names', async () => {
+  it('must name a member of a group, and cannot vote twice for one person', async () => {
     const { get, post, operator } = await asked({ approvers: ['group:finance'], quorum: 2 });
     const { person: _, ...anybody } = caller({ answersForOthers: true });
     const { page } = await get(PATH, anybody);
@@ -212,7 +221,7 @@ describe('who may answer', () => {
     expect((await operator.approval('trip', 'book')).votes).toHaveLength(1);
   });
 
-  it('begins with the person whose inbox it comes from', async () => {
+  it('starts with the person whose inbox they came from', async () => {
     const { get } = await asked({ approvers: ['user:ann', 'user:bob', 'group:finance'] });
     const portal = caller({ answersForOthers: true });
     expect((await get(`${PATH}?as=user:bob`, portal)).page).toContain('<option value="user:bob" selected>');
@@ -220,14 +229,12 @@ describe('who may answer', () => {
     expect(page).toMatch(/<option value="" selected>.*name="member" value="user:cleo"/s);
   });
 
-  it('sees their own questions, and an operator all of them', async () => {
+  it('sees their own approvals, and all of them as an operator', async () => {
     const { get } = await asked({ approvers: ['user:bob'] });
     const list = async (path: string, fields: Parameters<typeof caller>[0]) =>
       textOf((await get(path, caller(fields))).page);
     expect(await list('/console/inbox', { person: 'user:bob', roles: ['approver'] })).toContain('Book for 1200?');
-    expect(await list('/console/inbox', { person: 'user:ann', roles: ['approver'] })).toContain(
-      'Nothing waits for an answer',
-    );
+    expect(await list('/console/inbox', { person: 'user:ann', roles: ['approver'] })).toContain('No pending approvals');
     expect(await list('/console/inbox', { person: 'user:ann', roles: ['operator'] })).toContain('Book for 1200?');
     expect(await list('/console/inbox?as=user:bob', { answersForOthers: true })).toContain('Book for 1200?');
   });

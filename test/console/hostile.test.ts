@@ -4,7 +4,7 @@ import { agent, FatalError } from '../../lambda/index.ts';
 import { caller, consoleScene } from './scene.ts';
 import { textOf, unescaped } from './well-formed.ts';
 
-/** A text that tries to be markup, an attribute, a script, or something else than it is. */
+/** A text that tries to break out into markup, an attribute or a script. */
 const evil = (field: string): string =>
   `${field}</script></title></textarea></bdi><svg/onload=alert(1)>"'><img src=x onerror=alert(1)> \u202Eon`;
 
@@ -66,14 +66,14 @@ async function hostileScene() {
   return { scene, id: approval?.id ?? '' };
 }
 
-/** Fails unless what was stored in these fields is on the page, in its text or in its attributes. */
+/** Fails unless the stored values of these fields are on the page, in its text or attributes. */
 const has = (page: string, ...fields: readonly string[]): void => {
-  // In the names of operations a slash is escaped.
+  // Operation names escape slashes.
   const there = unescaped(page).replaceAll('%2F', '/');
   for (const field of fields) expect(there, field).toContain(`${field}</script></title></textarea></bdi>`);
 };
 
-describe('what users stored', () => {
+describe('stored user text', () => {
   it('stays text on every page of a run', async () => {
     const { scene, id } = await hostileScene();
     const run = await scene.get(PATHS.run(RUN));
@@ -109,7 +109,7 @@ describe('what users stored', () => {
     expect(id).toBe(APPROVAL.replaceAll(/[%/#:[\]~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`));
   });
 
-  it('stays text where people are asked, in what they answer, and in what is refused', async () => {
+  it('stays text in approvals, decisions and rejected forms', async () => {
     const { scene, id } = await hostileScene();
     has((await scene.get(PATHS.inbox)).page, 'title', 'agent', 'run', 'person', 'group');
     const path = PATHS.approval(RUN, id);
@@ -141,7 +141,7 @@ describe('what users stored', () => {
     expect(odd.status).toBe(400);
   });
 
-  it('stays text in forms, filters, addresses and errors', async () => {
+  it('stays text in forms, filters, URLs and errors', async () => {
     const { scene, id } = await hostileScene();
     has((await scene.get('/console/start')).page, 'agent', 'description', 'example');
     const form = {
@@ -178,7 +178,7 @@ describe('what users stored', () => {
     has((await scene.get(PATHS.approval(RUN, id))).page, 'why');
   });
 
-  it('stays text in what a page that is open is sent', async () => {
+  it('stays text in the changes for an open page', async () => {
     const { scene } = await hostileScene();
     const list = await scene.get('/console/changes?since=0&counted=0');
     expect(list.status).toBe(200);
@@ -191,9 +191,9 @@ describe('what users stored', () => {
   });
 });
 
-describe('ids in paths', () => {
+describe('an id in a path', () => {
   it.each(['..', '.', 'a/b', '%2F', 'a?b#c', '~x', 'changes', 'é 😀', '%', 'a\\b'])(
-    'lead to the run %j',
+    'leads to the run %j',
     async (id) => {
       const scene = consoleScene(agent({ name: 'plain', run: async () => 'done' }));
       await scene.start(undefined, { id });

@@ -33,19 +33,19 @@ const shown = (
 
 const VOTE = { by: 'user:ann', answer: 'approve', at: NOW } as const;
 
-describe('the page behind a link', () => {
-  it('asks, and posts to its own address with the hash of what is shown', () => {
+describe('the page of an approval link', () => {
+  it('shows the request, and posts to its own URL with the hash of what is shown', () => {
     const page = shown();
     expect(textOf(page)).toMatch(
-      /travel asks · run trip-42 Book for \$1,200\? Asked 3 h ago \( 1 May 2026, 09:00 UTC \) Answer until in 21 h/,
+      /travel requests approval · run trip-42 Book for \$1,200\? Requested 3 h ago \( 1 May 2026, 09:00 UTC \) Decide by in 21 h/,
     );
     expect(page).toContain('<form method="post" class="stack">');
     expect(page).toContain('<input type="hidden" name="shown" value="abc123">');
     for (const answer of ['approve', 'reject']) expect(page).toContain(`name="answer" value="${answer}"`);
-    expect(textOf(page)).toContain('You answer as user:ann');
+    expect(textOf(page)).toContain('You decide as user:ann');
   });
 
-  it('tells nobody its address, and leads nowhere that needs a login', () => {
+  it('leaks its URL to nobody, and has no link that needs a login', () => {
     const page = shown();
     expect(page).toContain('<meta name="referrer" content="no-referrer">');
     expect(page.split(TOKEN)).toHaveLength(3);
@@ -53,21 +53,21 @@ describe('the page behind a link', () => {
     expect(page).not.toContain('/console');
   });
 
-  it('has the JSON to begin with where the answer can be edited, and no editor elsewhere', () => {
+  it('offers the JSON to copy if the approval is editable, and no editor otherwise', () => {
     expect(shown()).toContain('id="edits-source" hidden>{\n  &quot;price&quot;: 1200\n}');
     expect(shown({ editable: false })).not.toContain('name="edits"');
     const special = { facts: { when: { $: ['date', 0] } } as Readonly<Record<string, Doc>> };
     expect(shown({ ...special, show: null })).not.toContain('&quot;$&quot;');
   });
 
-  it('says what was wrong with an answer, and keeps it', () => {
+  it('explains what is wrong with a decision, and keeps what the user typed', () => {
     const problem = { status: 400, title: 'Invalid input', detail: '`edits` must be JSON.' };
     const page = shown({}, { problem, formValues: { comment: 'Cheaper!', edits: '{"price": }' } });
     expect(textOf(page)).toMatch(/Invalid input `edits` must be JSON\..*Cheaper!.*Line 1, column 11/);
     expect(page).toContain('role="alert"');
   });
 
-  it('says that it is asked again, and leads to nothing that needs a login', () => {
+  it('says that approval is requested again, without a link that needs a login', () => {
     const changed = { before: adopt({ price: 1200 }), after: adopt({ price: 1500 }) };
     const link = {
       approval: { ...question, status: 'APPROVED', outcome: 'approve', votes: [VOTE] } as const,
@@ -75,16 +75,16 @@ describe('the page behind a link', () => {
       followUp: { ...question, id: 'book~2', ask: 2, changed },
     };
     const page = String(linkPage(link, { token: TOKEN, now: NOW }));
-    expect(textOf(page)).toMatch(/asked again .*Meanwhile this changed: price\. Those who are asked get a new link\./);
+    expect(textOf(page)).toMatch(
+      /requested again .*Meanwhile, these facts changed: price\. The approvers receive a new link\./,
+    );
     expect(page).not.toContain('/console');
   });
 
-  it('follows the run after the answer, and stops when it has ended', () => {
+  it('follows the run after the decision, and stops when it has ended', () => {
     const decided = { status: 'APPROVED', outcome: 'approve', endedAt: NOW, votes: [VOTE] } as const;
     const page = shown(decided, { wasJustDecided: true }, 'RUNNING');
-    expect(textOf(page)).toMatch(
-      /Answered: Book for .*Approved By user:ann , just now .*The run is now: Running Look again/,
-    );
+    expect(textOf(page)).toMatch(/Decided: Book for .*Approved By user:ann , just now .*Run status: Running Refresh/);
     expect(page).toContain('data-live=""');
     expect(page).not.toContain('<form');
     const ended = shown(decided, {}, 'SUCCEEDED');
@@ -97,15 +97,18 @@ describe('the page behind a link', () => {
       { status: 'REJECTED', outcome: 'reject', endedAt: NOW, votes: [{ ...VOTE, by: 'user:bob', answer: 'reject' }] },
       /Rejected By user:bob/,
     ],
-    [{ status: 'EXPIRED', outcome: 'reject', endedAt: NOW }, /Nobody answered in time .*takes that for a no/],
-    [{ status: 'EXPIRED', outcome: 'approve', endedAt: NOW }, /Approved, because nobody answered in time/],
-    [{ status: 'EXPIRED', outcome: 'fail', endedAt: NOW }, /The run fails with it/],
+    [
+      { status: 'EXPIRED', outcome: 'reject', endedAt: NOW },
+      /Expired: no decision in time .*continues as if it was rejected/,
+    ],
+    [{ status: 'EXPIRED', outcome: 'approve', endedAt: NOW }, /Approved automatically: no decision in time/],
+    [{ status: 'EXPIRED', outcome: 'fail', endedAt: NOW }, /The run fails\./],
     [
       { status: 'WITHDRAWN', outcome: 'reject', endedAt: NOW, withdrawnBecause: 'The run was rewound.' },
-      /No answer is needed any more .*The run was rewound\./,
+      /Withdrawn: no decision is needed .*The run was rewound\./,
     ],
-    [{ quorum: 2, votes: [VOTE] }, /You approved this It is recorded. 1 more approval needed/],
-  ] as const)('tells what came of it: %j', (fields, expected) => {
+    [{ quorum: 2, votes: [VOTE] }, /You approved this Your decision is recorded. 1 more approval needed/],
+  ] as const)('shows the outcome of %j', (fields, expected) => {
     const page = shown(fields as Partial<ApprovalDocument>);
     expect(textOf(page)).toMatch(expected);
     expect(page).not.toContain('name="answer"');
@@ -113,7 +116,7 @@ describe('the page behind a link', () => {
 });
 
 describe('the page of a problem', () => {
-  it('says what happened, with a way back for those who have one', () => {
+  it('says what happened, and links to the console for known callers', () => {
     const problem = { status: 404, title: 'Approval not found', detail: 'The link <b>opens</b> nothing.' };
     const page = String(problemPage(problem));
     wholePage(page);

@@ -19,7 +19,7 @@ const jobs = agent({
   },
 });
 
-/** A storage that also counts the records that it gives out. */
+/** A storage that also counts the records that it returns. */
 function watched(): { readonly storage: Storage; readonly calls: Calls & { records: number } } {
   const { storage, calls } = counted(memoryStorage({ clock: () => now.at }));
   const counts = Object.assign(calls, { records: 0 });
@@ -44,7 +44,7 @@ function watched(): { readonly storage: Storage; readonly calls: Calls & { recor
 
 const now = { at: Date.parse('2026-01-01T00:00:00Z') };
 
-/** What something cost in requests and records. */
+/** The storage requests and records that a call takes. */
 async function cost<T>(calls: Calls & { records: number }, act: () => Promise<T>) {
   const before = { ...calls };
   const got = await act();
@@ -59,14 +59,14 @@ async function cost<T>(calls: Calls & { records: number }, act: () => Promise<T>
   };
 }
 
-/** Where a page asks what changed. */
+/** The URL that a page polls for changes. */
 const liveOf = (page: string): string => unescaped(/<main[^>]* data-live="([^"]*)"/.exec(page)?.[1] ?? '');
 
 const keys = (page: string): readonly string[] =>
   [...page.matchAll(/data-key="([^"]*)"/g)].map(([, key = '']) => unescaped(key));
 
-describe('a list of runs that is open', () => {
-  it('costs by what changed, not by how many runs there are', async () => {
+describe('an open list of runs', () => {
+  it('costs in proportion to the changed runs, not to all runs', async () => {
     const costs = [];
     for (const amount of [5, 80]) {
       const { storage, calls } = watched();
@@ -82,7 +82,7 @@ describe('a list of runs that is open', () => {
       expect(keys(busy.got.page).filter((key) => key.startsWith('run:'))).toContain('run:run-3');
       expect(textOf(busy.got.page)).toContain('One run changed.');
       expect([quiet.commit, busy.commit]).toEqual([0, 0]);
-      // What was newest before may come again: lists may be behind.
+      // The previously newest run may appear again, since lists are eventually consistent.
       expect(keys(busy.got.page).length).toBeLessThanOrEqual(2);
       costs.push({ quiet: quiet.list + quiet.read + quiet.range, records: quiet.records, changed: busy.records });
     }
@@ -90,7 +90,7 @@ describe('a list of runs that is open', () => {
     expect(costs[0]?.records).toBeLessThanOrEqual(1);
   });
 
-  it('counts anew only now and then, and only when something changed', async () => {
+  it('counts again only from time to time, and only after a change', async () => {
     const { storage, calls } = watched();
     const scene = consoleScene(jobs, { storage });
     for (let i = 0; i < 20; i++) await scene.start({}, { id: `run-${i}` });
@@ -107,7 +107,7 @@ describe('a list of runs that is open', () => {
     expect(textOf(later.page)).toContain('Succeeded 2');
   });
 
-  it('sees a run leave the status that is looked for, and no run that never had it', async () => {
+  it('updates a run that leaves the filtered status, and adds no other run', async () => {
     const scene = consoleScene(jobs);
     await scene.start({}, { id: 'a' });
     const live = liveOf((await scene.get(`${PATHS.runs}?status=WAITING_FOR_SIGNAL`)).page);
@@ -119,7 +119,7 @@ describe('a list of runs that is open', () => {
     expect(page).toMatch(/data-key="run:b" data-rev="WAITING_FOR_SIGNAL [0-9]+">/);
   });
 
-  it('begins where there was no run that fits', async () => {
+  it('adds the first matching run to an empty list', async () => {
     const scene = consoleScene(jobs);
     const live = liveOf((await scene.get(`${PATHS.runs}?status=WAITING_FOR_SIGNAL`)).page);
     await scene.start({ asks: true }, { id: 'asks' });
@@ -134,7 +134,7 @@ describe('a list of runs that is open', () => {
     expect(liveOf(page)).not.toContain('empty');
   });
 
-  it('says nothing where nothing can have changed', async () => {
+  it('responds with 204 if nothing changed', async () => {
     const scene = consoleScene(jobs);
     const live = liveOf((await scene.get(PATHS.runs)).page);
     expect(await scene.get(live)).toMatchObject({ status: 204, page: '' });
@@ -142,8 +142,8 @@ describe('a list of runs that is open', () => {
   });
 });
 
-describe('a run that is open', () => {
-  it('costs two requests while nothing changes, and reads only what is new when something does', async () => {
+describe('an open page of a run', () => {
+  it('takes two requests while nothing changes, and reads only new checkpoints after a change', async () => {
     const { storage, calls } = watched();
     const long = agent({
       name: 'long',
@@ -168,7 +168,7 @@ describe('a run that is open', () => {
     expect(busy.records - quiet.records).toBeLessThanOrEqual(fresh.length + 4);
   });
 
-  it('shows in the end what a page shows that is opened then', async () => {
+  it('shows the same in the end as a page that is loaded then', async () => {
     const scene = consoleScene(jobs);
     await scene.start({ asks: true }, { id: 'run' });
     const first = await scene.get(PATHS.run('run'));
@@ -179,10 +179,10 @@ describe('a run that is open', () => {
     await scene.run('run').signal('go', 'x');
     const third = await scene.get(liveOf(second.page));
     expect(liveOf(third.page)).toBe('');
-    expect(textOf(third.page)).toContain('The run is now: Succeeded.');
+    expect(textOf(third.page)).toContain('Run status: Succeeded.');
     const last = (await scene.get(PATHS.run('run'))).page;
     const rows = (page: string) => page.match(/<tr role="row" id="v\d+"[\s\S]*?<\/tr>/g) ?? [];
-    const strip = (page: string) => page.match(/<li class="[a-z]+ g\d+" data-key="segment:\d+"[\s\S]*?<\/li>/g) ?? [];
+    const strip = (page: string) => page.match(/<li class="[a-z]+ d\d+" data-key="segment:\d+"[\s\S]*?<\/li>/g) ?? [];
     const legend = (page: string) => /<div data-key="legend"[\s\S]*?<\/div>/.exec(page)?.[0];
     const bare = (all: readonly string[]) => all.map((each) => each.replace(/<time[\s\S]*?<\/time>/g, ''));
     const followed = [first, second, third].map(({ page }) => page);
@@ -192,8 +192,8 @@ describe('a run that is open', () => {
   });
 });
 
-describe('an inbox that is open', () => {
-  it('reads questions only when a run changed, and drops those that were answered', async () => {
+describe('an open inbox', () => {
+  it('reads approvals only after a run changed, and drops decided ones', async () => {
     const { storage, calls } = watched();
     const scene = consoleScene(jobs, { storage });
     for (let i = 0; i < 10; i++) await scene.start({ asks: true }, { id: `run-${i}` });
@@ -204,12 +204,12 @@ describe('an inbox that is open', () => {
     await scene.start({ asks: true }, { id: 'new' });
     const { page } = await scene.get(live);
     expect(page).toContain(PATHS.approval('new', 'go'));
-    expect(textOf(page)).toContain('11 wait for an answer.');
+    expect(textOf(page)).toContain('Pending approvals: 11.');
     expect((await scene.get(liveOf(page))).status).toBe(204);
     await scene.skip({ minutes: 1 });
     await scene.run('run-3').decide({ approval: 'go', by: 'user:ann', answer: 'approve' });
     const answered = await scene.get(liveOf(page));
     expect(answered.page).not.toContain(PATHS.approval('run-3', 'go'));
-    expect(textOf(answered.page)).toContain('10 wait for an answer.');
+    expect(textOf(answered.page)).toContain('Pending approvals: 10.');
   });
 });

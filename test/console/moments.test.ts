@@ -5,7 +5,7 @@ import { formatDateTime, formatDuration, formatRelativeTime } from '../../lambda
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 
-describe('times and sizes', () => {
+describe('a formatted value', () => {
   it.each([
     [0, '0 ms'],
     [999.4, '999 ms'],
@@ -16,7 +16,7 @@ describe('times and sizes', () => {
     [2 * HOUR + 300_000, '2 h 5 min'],
     [52 * HOUR, '2 d 4 h'],
     [-5, '0 ms'],
-  ])('say %d milliseconds as %s', (milliseconds, words) => {
+  ])('shows a duration of %d milliseconds as %s', (milliseconds, words) => {
     expect(formatDuration(milliseconds)).toBe(words);
   });
 
@@ -30,11 +30,11 @@ describe('times and sizes', () => {
     [-3 * 3600, '3 h ago'],
     [50 * 3600, 'in 2 d'],
     [-4000 * 24 * 3600, '4,000 d ago'],
-  ])('say %d seconds from now as %s', (seconds, words) => {
+  ])('shows a time %d seconds from now as %s', (seconds, words) => {
     expect(formatRelativeTime(seconds * SECOND, 0)).toBe(words);
   });
 
-  it('say a moment exactly, in UTC or in the zone of the reader', () => {
+  it('shows an exact time in UTC or in the time zone of the reader', () => {
     const moment = Date.UTC(2026, 10, 17, 16, 45);
     expect(formatDateTime(moment)).toBe('17 Nov 2026, 16:45 UTC');
     expect(formatDateTime(moment, 'America/New_York')).toBe('17 Nov 2026, 11:45');
@@ -46,7 +46,7 @@ describe('times and sizes', () => {
     [1000, '1.0 KB'],
     [48_213, '48 KB'],
     [3_100_000, '3.1 MB'],
-  ])('say %d bytes as %s', (bytes, words) => {
+  ])('shows %d bytes as %s', (bytes, words) => {
     expect(formatBytes(bytes)).toBe(words);
   });
 });

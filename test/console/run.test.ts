@@ -26,7 +26,7 @@ const waiting = agent({
 });
 
 describe('the page of a run', () => {
-  it('shows its time as a picture whose parts open to checkpoints', async () => {
+  it('shows a timeline whose segments link to checkpoints', async () => {
     const { start, get, operator } = consoleScene(counting);
     await start(undefined, { id: 'run' });
     const { version } = await operator.run('run');
@@ -36,11 +36,11 @@ describe('the page of a run', () => {
       expect(page).toContain(`data-key="segment:${each}"`);
       expect(page).toContain(`href="${PATHS.checkpoint('run', each)}"`);
     }
-    expect(textOf(page)).toMatch(/Succeeded .*Altogether.*Version What How long Took Ended Size 1 start .*Result/);
+    expect(textOf(page)).toMatch(/Succeeded .*Total: .*Version Activity Chart Duration Ended Size 1 start .*Result/);
     expect(page).not.toContain('style=');
   });
 
-  it('has a long history in pages that fit together', async () => {
+  it('splits a long history into pages without gaps or overlaps', async () => {
     const long = agent({
       name: 'long',
       async run(ctx) {
@@ -62,27 +62,27 @@ describe('the page of a run', () => {
     expect(seen).toEqual(Array.from({ length: version }, (_, i) => i + 1));
   });
 
-  it('shows what it waits for, why it failed, and only what can be done', async () => {
+  it('shows what the run waits for, why it failed, and only the actions that its status allows', async () => {
     const { start, get, post } = consoleScene(waiting);
     await start(undefined, { id: 'run' });
-    const there = await get(PATHS.run('run'));
-    expect(textOf(there.page)).toContain('It waits for the signal seat');
+    const before = await get(PATHS.run('run'));
+    expect(textOf(before.page)).toContain('Waiting for signal seat');
     for (const action of ['signal', 'fork', 'rewind', 'cancel'] as const)
-      expect(there.page).toContain(`href="${PATHS.ofRun('run', action)}"`);
-    expect(there.page).not.toContain('/retry"');
+      expect(before.page).toContain(`href="${PATHS.ofRun('run', action)}"`);
+    expect(before.page).not.toContain('/retry"');
     await post(PATHS.ofRun('run', 'signal'), { name: 'seat', value: '"bad"' });
     const { page } = await get(PATHS.run('run'));
     expect(textOf(page)).toMatch(
-      /FatalError No such seat\..*Where it came up FatalError: No such seat\. +at .*run\.test\.ts/,
+      /FatalError No such seat\..*Stack trace FatalError: No such seat\. +at .*run\.test\.ts/,
     );
-    expect(page).toMatch(/<details class="rest"><summary>Where it came up/);
+    expect(page).toMatch(/<details class="rest"><summary>Stack trace/);
     expect(page).toContain('/retry"');
     expect(page).not.toContain('/cancel"');
     const viewer = await get(PATHS.run('run'), caller({ roles: ['viewer'] }));
     expect(viewer.page).not.toContain('/fork"');
   });
 
-  it('opens a checkpoint to its state, its journal, its model, its size and what changed', async () => {
+  it('links to checkpoints that show state, journal, model parameters, size and changes', async () => {
     const model = agent({
       name: 'model',
       state: { initial: () => ({ messages: [{ role: 'user', text: 'Hello?' }] }) },
@@ -97,7 +97,7 @@ describe('the page of a run', () => {
     const { checkpoints } = await operator.history('run');
     const asked = checkpoints.find(({ step }) => step?.includes('ask'))?.version ?? 0;
     const { page } = await get(PATHS.checkpoint('run', asked));
-    for (const part of ['Model parameters id large temperature 0.2', 'Journal', 'write unit', 'What changed'])
+    for (const part of ['Model parameters id large temperature 0.2', 'Journal', 'write unit', 'Changes'])
       expect(textOf(page)).toContain(part);
     const after = await get(PATHS.checkpoint('run', asked + 1));
     expect(textOf(after.page)).toMatch(/Conversation user Hello\? assistant Good day\./);
@@ -105,7 +105,7 @@ describe('the page of a run', () => {
     expect(textOf(diff.page)).toMatch(/\+ messages\[1\] added role assistant text Good day\./);
   });
 
-  it('shows what a checkpoint recorded, also where the state stayed as it was', async () => {
+  it('shows the results that a checkpoint recorded, even if the state did not change', async () => {
     let tries = 0;
     const trip = agent({
       name: 'trip',
@@ -128,12 +128,12 @@ describe('the page of a run', () => {
     for (let after = 2; after <= version; after++)
       changes.push(textOf((await get(`${PATHS.ofRun('trip', 'diff')}?before=${after - 1}&after=${after}`)).page));
     for (const part of [
-      /In the state Nothing\. Recorded \+ search came step seat 4A/,
-      /book failed, and is tried again step The line is busy\./,
-      /~ book came step booked/,
-      /keep waits approval/,
-      /keep came approval approved true/,
-      /@result came result/,
+      /State No changes\. Recorded results \+ search completed step seat 4A/,
+      /book failed, will be retried step The line is busy\./,
+      /~ book completed step booked/,
+      /keep waiting approval/,
+      /keep completed approval approved true/,
+      /@result completed result/,
     ])
       expect(
         changes.filter((each) => part.test(each)),
@@ -141,21 +141,21 @@ describe('the page of a run', () => {
       ).toHaveLength(1);
   });
 
-  it('says that there is no state, and what goes on is counted on', async () => {
+  it('says that an agent has no state, and keeps the time of the current wait counting', async () => {
     const still = agent({ name: 'still', run: (ctx) => ctx.waitForSignal('go') });
     const { start, get, skip } = consoleScene(still);
     await start(undefined, { id: 'still' });
     await skip({ minutes: 3 });
     const { page } = await get(PATHS.run('still'));
     const since = [...page.matchAll(/<time datetime="[^"]+" data-since="(\d+)">([^<]*)<\/time>/g)];
-    expect(since.map(([, , told]) => told)).toEqual(['3 min', '3 min', '3 min']);
-    expect(textOf(page)).toContain('The thin line is true to scale.');
+    expect(since.map(([, , elapsed]) => elapsed)).toEqual(['3 min', '3 min', '3 min', '3 min']);
+    expect(textOf(page)).toContain('Total: 3 min');
     expect(textOf(page)).toContain('tenant default');
     const memory = await get(PATHS.checkpoint('still', 1));
-    expect(textOf(memory.page)).toContain('State None: this agent keeps no state.');
+    expect(textOf(memory.page)).toContain('State This agent has no state.');
   });
 
-  it('names a step that failed once', async () => {
+  it('shows the name of a failed step only once', async () => {
     const failing = agent({
       name: 'failing',
       run: (ctx) => ctx.step('book hotel', () => Promise.reject(new Error('x'))),
@@ -168,7 +168,7 @@ describe('the page of a run', () => {
     expect(textOf(page)).not.toContain('failed attempts book hotel');
   });
 
-  it('has its journal in the order in which things happened', async () => {
+  it('lists the journal in the order of completion', async () => {
     const steps = ['zebra', 'ant', 'mole'];
     const zoo = agent({
       name: 'zoo',
@@ -185,7 +185,7 @@ describe('the page of a run', () => {
     expect(ids.slice(0, 4)).toEqual(['@input', ...steps]);
   });
 
-  it('leads back to the run from what it does not have, and to the list where there is no run', async () => {
+  it('links error pages back to the run, or to the list if the run does not exist', async () => {
     const { start, get } = consoleScene(counting);
     await start(undefined, { id: 'run 1/2' });
     const back = `href="${PATHS.run('run 1/2')}">Go to the run`;
@@ -193,13 +193,13 @@ describe('the page of a run', () => {
     expect((await get(PATHS.checkpoint('run 1/2', 99))).page).toContain(back);
     for (const path of [PATHS.run('none'), PATHS.checkpoint('none', 1)]) {
       const { page } = await get(path);
-      expect(page).toContain(`href="${PATHS.runs}">Look at the runs`);
+      expect(page).toContain(`href="${PATHS.runs}">View runs`);
       expect(page).not.toContain('Go to the run');
     }
-    expect((await get(PATHS.checkpoint('none', 1), caller({ roles: ['approver'] }))).page).not.toContain('Look at');
+    expect((await get(PATHS.checkpoint('none', 1), caller({ roles: ['approver'] }))).page).not.toContain('View runs');
   });
 
-  it('answers what is not there, or not allowed, with a page', async () => {
+  it('responds to missing and forbidden pages with an error page', async () => {
     const { start, get } = consoleScene(counting);
     await start(undefined, { id: 'run' });
     for (const path of [
@@ -223,10 +223,10 @@ describe('the page of a run', () => {
   });
 });
 
-describe('what is done to a run', () => {
+describe('an action on a run', () => {
   const state = (page: string): string => unescaped(/<textarea[^>]*id="state"[^>]*>\n([^<]*)/.exec(page)?.[1] ?? '');
 
-  it('is a fork with an edited state and other results', async () => {
+  it('forks with an edited state', async () => {
     const { start, get, post, run, operator } = consoleScene(counting);
     await start(undefined, { id: 'run' });
     const { page } = await get(`${PATHS.ofRun('run', 'fork')}?version=4`);
@@ -242,10 +242,10 @@ describe('what is done to a run', () => {
     expect(textOf((await get(PATHS.ofRun('fork', 'lineage'))).page)).toMatch(
       /run Succeeded fork Succeeded from checkpoint 4/,
     );
-    expect(textOf((await get('/console/runs/fork?done=fork')).page)).toContain('This is the fork.');
+    expect(textOf((await get('/console/runs/fork?done=fork')).page)).toContain('Fork created.');
   });
 
-  it('is a fork with another result of what is recorded', async () => {
+  it('forks with edited results', async () => {
     const trip = agent({
       name: 'trip',
       state: { initial: () => ({ fare: 0 }) },
@@ -264,9 +264,9 @@ describe('what is done to a run', () => {
     const { version } = await operator.run('trip');
     const fork = `${PATHS.ofRun('trip', 'fork')}?version=${version}`;
     const { page } = await get(fork);
-    expect(textOf(page)).toMatch(/Recorded results .*search flights step 1200 .*hotel step failed: .*State, as JSON/);
-    expect(textOf(page)).toContain('what its steps gave before stays as it is recorded: change that above.');
-    expect(textOf((await get(fork.replace('/fork', '/rewind'))).page)).toContain('to change that, fork it');
+    expect(textOf(page)).toMatch(/Recorded results .*search flights step 1200 .*hotel step failed: .*State \(JSON\)/);
+    expect(textOf(page)).toContain('Results of completed steps stay as recorded; to change them, edit them above.');
+    expect(textOf((await get(fork.replace('/fork', '/rewind'))).page)).toContain('to change them, fork the run');
     expect(page).toMatch(/name="result-0-id" value="search flights"/);
     const same = { version: `${version}`, 'result-0-id': 'search flights', 'result-1-id': 'hotel', state: state(page) };
     expect(await post(PATHS.ofRun('trip', 'fork'), { ...same, 'result-0': '900', id: 'cheap' })).toMatchObject({
@@ -280,15 +280,15 @@ describe('what is done to a run', () => {
     expect(await run('grand').result()).toMatchObject({ fare: 1200, failed: 'Grand' });
     const wrong = await post(PATHS.ofRun('trip', 'fork'), { ...same, 'result-0': '{', id: 'wrong' });
     expect(wrong.status).toBe(400);
-    expect(textOf(wrong.page)).toContain('What search flights gave is no JSON. Line 1');
+    expect(textOf(wrong.page)).toContain('The result of search flights must be JSON. Line 1');
     expect(wrong.page).toMatch(/<details class="result" open><summary><span class="id"><bdi>search flights/);
     const unknown = await post(PATHS.ofRun('trip', 'fork'), { ...same, results: '{"search": 1}' });
     expect(unknown.status).toBe(400);
-    expect(textOf(unknown.page)).toContain(`Results by id must be of ids that are recorded at checkpoint ${version}`);
+    expect(textOf(unknown.page)).toContain(`Results by id must be for ids that are recorded at checkpoint ${version}`);
     expect(textOf(unknown.page)).not.toContain('toolResults');
   });
 
-  it('is a rewind with an edited state', async () => {
+  it('rewinds with an edited state', async () => {
     const { start, get, post, run } = consoleScene(counting);
     await start(undefined, { id: 'run' });
     const { page } = await get(`${PATHS.ofRun('run', 'rewind')}?version=4`);
@@ -299,7 +299,7 @@ describe('what is done to a run', () => {
     expect(await run('run').result()).toMatchObject({ notes: ['counted 1', 'counted 2', 'counted 3'] });
   });
 
-  it('is a rewind to a checkpoint that somebody chose', async () => {
+  it('asks for the checkpoint before a rewind', async () => {
     const { start, get } = consoleScene(counting);
     await start(undefined, { id: 'run' });
     const { page } = await get(PATHS.ofRun('run', 'rewind'));
@@ -308,7 +308,7 @@ describe('what is done to a run', () => {
     expect((await get(`${PATHS.ofRun('run', 'rewind')}?version=2`)).page).toContain('Rewind to checkpoint 2');
   });
 
-  it('is refused with the place where JSON is wrong, and nothing that was typed is lost', async () => {
+  it('rejects invalid JSON with its position, and keeps what the user typed', async () => {
     const { start, post, operator } = consoleScene(counting);
     await start(undefined, { id: 'run' });
     const { version } = await operator.run('run');
@@ -327,7 +327,7 @@ describe('what is done to a run', () => {
     expect((await operator.run('run')).version).toBe(version);
   });
 
-  it('is a signal, once however often its form is sent', async () => {
+  it('sends a signal once, however often its form is submitted', async () => {
     const { start, get, post, run, operator } = consoleScene(waiting);
     await start(undefined, { id: 'run' });
     const { page } = await get(PATHS.ofRun('run', 'signal'));
@@ -340,14 +340,16 @@ describe('what is done to a run', () => {
     expect((await operator.run('run')).status).toBe('SUCCEEDED');
   });
 
-  it('is a cancel or a retry, each with a page that says what will happen', async () => {
+  it('cancels or retries after a page that explains the effect', async () => {
     const { start, get, post, operator } = consoleScene(waiting);
     await start(undefined, { id: 'run' });
-    expect(textOf((await get(PATHS.ofRun('run', 'cancel'))).page)).toContain('is undone, the last one first');
+    expect(textOf((await get(PATHS.ofRun('run', 'cancel'))).page)).toContain(
+      'Completed steps are undone in reverse order',
+    );
     await post(PATHS.ofRun('run', 'cancel'), { reason: 'No longer needed.' });
     expect((await operator.run('run')).status).toBe('CANCELLED');
     const { page } = await get(`${PATHS.run('run')}?done=cancel`);
-    expect(textOf(page)).toMatch(/It was cancelled No longer needed\./);
+    expect(textOf(page)).toMatch(/Cancelled No longer needed\./);
     expect(page).not.toMatch(/notice bad|WaitstateError|is being cancelled/);
     const live = '/console/runs/run/changes?version=1&status=ENDING&first=1';
     expect((await get(live)).page).toContain('<div data-key="cancelling" data-quiet data-rev="over"></div>');

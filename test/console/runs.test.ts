@@ -20,7 +20,7 @@ const ids = (page: string): readonly string[] =>
   [...page.matchAll(/data-key="run:([^"]*)"/g)].map(([, id = '']) => unescaped(id));
 
 describe('the list of runs', () => {
-  it('is found by status, agent, owner, tag, time and a part of the id', async () => {
+  it('is filtered by status, agent, owner, tag, time and part of the id', async () => {
     const { start, get, skip } = consoleScene(jobs);
     await start({}, { id: 'old', owner: 'ann' });
     await skip({ days: 3 });
@@ -40,7 +40,7 @@ describe('the list of runs', () => {
     expect(await found('period=constructor')).toHaveLength(3);
   });
 
-  it('goes on by cursor until every run was seen once', async () => {
+  it('shows every run once when paging by cursor', async () => {
     const { start, get } = consoleScene(jobs);
     for (let i = 0; i < 120; i++) await start({}, { id: `run-${i}` });
     const seen: string[] = [];
@@ -50,21 +50,21 @@ describe('the list of runs', () => {
       expect(ids(page).length).toBeLessThanOrEqual(50);
       seen.push(...ids(page));
       path = unescaped(/rel="next" href="([^"]+)"/.exec(page)?.[1] ?? '') || undefined;
-      // Only the newest page keeps itself fresh and counts.
+      // Only the first page updates live and counts.
       if (seen.length > 50) expect(page).not.toMatch(/data-live|data-key="counts"/);
     }
     expect(seen.toSorted()).toEqual(Array.from({ length: 120 }, (_, i) => `run-${i}`).toSorted());
     expect((await get('/console/runs?cursor=forged')).status).toBe(400);
   });
 
-  it('says what to do where there is nothing', async () => {
+  it('explains an empty list', async () => {
     const { get } = consoleScene(jobs);
-    expect(textOf((await get('/console/runs')).page)).toContain('There are no runs yet');
-    expect(textOf((await get('/console/runs?agent=x')).page)).toContain('No run fits');
-    expect(textOf((await get('/console/inbox')).page)).toContain('Nothing waits for an answer');
+    expect(textOf((await get('/console/runs')).page)).toContain('No runs yet');
+    expect(textOf((await get('/console/runs?agent=x')).page)).toContain('No matching runs');
+    expect(textOf((await get('/console/inbox')).page)).toContain('No pending approvals');
   });
 
-  it('counts by status, up to a thousand', () => {
+  it('shows counts by status, up to a thousand', () => {
     const none = { count: 0, isMore: false };
     const counts = {
       ...Object.fromEntries(STATUSES.map((status) => [status, none])),
@@ -79,7 +79,7 @@ describe('the list of runs', () => {
     expect(textOf(page)).not.toContain('Sleeping');
   });
 
-  it('reads its form from the URL, and leaves out what makes no sense', () => {
+  it('reads its filters from the URL, and ignores invalid ones', () => {
     const now = new Date('2026-05-01T12:00:00Z');
     const form = parseRunsForm(
       new URLSearchParams('status=READY&agent= x &period=1h&from=2026-04-01T00:00&to=nonsense&cursor=c'),
@@ -93,7 +93,7 @@ describe('the list of runs', () => {
 describe('the form that starts a run', () => {
   const offered = [{ name: 'jobs', example: { fails: false } }, { name: 'others' }];
 
-  it('has the example of the agent filled in, and starts one run however often it is sent', async () => {
+  it('is prefilled with the example input, and starts one run however often it is submitted', async () => {
     const { get, post, operator } = consoleScene(jobs, { offered });
     const { page } = await get(PATHS.start);
     expect(unescaped(page)).toContain('{\n  "fails": false\n}</textarea>');
@@ -110,7 +110,7 @@ describe('the form that starts a run', () => {
     expect(runs).toMatchObject([{ agent: 'jobs', owner: 'ann', tags: ['a', 'b'] }]);
   });
 
-  it('says where the input is wrong, and starts nothing', async () => {
+  it('shows where the input is invalid, and starts nothing', async () => {
     const { post, operator } = consoleScene(jobs, { offered });
     const wrong = await post(PATHS.start, { agent: 'jobs', input: '{"fails": yes}', owner: 'ann' });
     expect(wrong.status).toBe(400);
@@ -121,7 +121,7 @@ describe('the form that starts a run', () => {
     expect((await operator.runs()).runs).toEqual([]);
   });
 
-  it('takes any agent by name where none are known', async () => {
+  it('accepts any agent name if none are known', async () => {
     const { get, post } = consoleScene(jobs);
     expect((await get(PATHS.start)).page).toContain('id="agent" name="agent"');
     expect((await post(PATHS.start, { agent: 'jobs', input: '{}', id: 'mine' })).location).toBe(

@@ -6,7 +6,7 @@ import type { Agent } from '../../lambda/runtime/agent/agent.ts';
 import { type TestOptions, testAgents } from '../../lambda/testing.ts';
 import { wholePage } from './well-formed.ts';
 
-/** Whoever a test wants to be. */
+/** A caller with the given fields, and every role unless the test names some. */
 export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles?: readonly Role[] } = {}): Caller => ({
   tenant: 'default',
   person: 'user:ann',
@@ -16,7 +16,7 @@ export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles
   roles: new Set(fields.roles ?? ROLES),
 });
 
-/** What a browser got. */
+/** The response that a browser got. */
 export interface PageResponse {
   readonly status: number;
   readonly page: string;
@@ -27,7 +27,7 @@ export interface SceneOptions extends TestOptions {
   readonly offered?: readonly KnownAgent[];
 }
 
-/** An agent, its runs, its time, and a browser before the application. Every page that it gets is whole. */
+/** An agent, its runs and clock, and a browser on the application. Every page that it gets is checked to be well-formed. */
 export function consoleScene<Input, State, Result>(
   given: Agent<Input, State, Result>,
   { offered, ...options }: SceneOptions = {},
@@ -52,7 +52,7 @@ export function consoleScene<Input, State, Result>(
     ...world,
     operator: createOperator(world.agent.runtime),
     get: (path: string, as = caller()): Promise<PageResponse> => ask(path, {}, as),
-    /** Sends a form as a browser does, then lets everything happen. */
+    /** Submits a form as a browser does, then runs everything that is ready. */
     async post(path: string, form: Readonly<Record<string, string>>, as = caller()): Promise<PageResponse> {
       const headers = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' };
       const got = await ask(path, { method: 'POST', headers, body: new URLSearchParams(form).toString() }, as);

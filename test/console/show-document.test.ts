@@ -22,7 +22,7 @@ const shown = (doc: unknown): string => {
 const read = (doc: unknown): string => textOf(shown(doc)).trim();
 
 describe('a document on a page', () => {
-  it('has objects as tables, lists as lists, and lists of like objects as rows under columns', () => {
+  it('shows objects as field lists, lists as lists, and lists of similar objects as tables', () => {
     expect(shown({ name: 'Ann', seats: ['4A', '4B'] })).toMatch(/<dl class="fields">.*<ol class="items" start="1">/s);
     const table = shown([
       { flight: 'HP 1', price: 10 },
@@ -33,7 +33,7 @@ describe('a document on a page', () => {
     expect(shown([{ a: 1 }, { b: { c: 2 } }])).not.toContain('<table');
   });
 
-  it('keeps the lines of text, and shows code and differences as such', () => {
+  it('keeps line breaks of text, and shows code and diffs as such', () => {
     expect(shown('one\n\n  two')).toContain('<div class="text" dir="auto">one\n\n  two</div>');
     const diff = shown('--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-old\n+new');
     expect(diff).toContain('<span class="removed">-old\n</span>');
@@ -44,7 +44,7 @@ describe('a document on a page', () => {
     expect([isCode('Dear Ann,\nthe fare went up.\nBob'), isDiff('- milk\n+ bread')]).toEqual([false, false]);
   });
 
-  it('shows what JSON lacks as what it is', () => {
+  it('shows values of types that JSON lacks', () => {
     const values = {
       when: new Date(Date.UTC(2026, 4, 1, 10)),
       never: new Date(Number.NaN),
@@ -84,12 +84,12 @@ describe('a document on a page', () => {
     for (const part of ['E_FAR', '-0', 'a field of this name']) expect(text).toContain(part);
   });
 
-  it('shows instances of classes, and objects that occur twice', () => {
+  it('shows class instances, and objects that occur twice', () => {
     expect(read({ $: ['class', 'Money', { cents: 5 }] })).toBe('Money cents 5');
     expect(read([{ $: ['shared', 1, { a: 1 }] }, { $: ['again', 1] }])).toBe('object 1 a 1 (object 1 again)');
   });
 
-  it('has safe pictures in it, and anything else to download', () => {
+  it('shows safe images inline, and offers other payloads as downloads', () => {
     const payload = (type: string | null) => ({ $: ['payload', 'p"1', 'hash', 2048, type, 'a "seat"'] });
     expect(shown(payload('image/png'))).toContain('<img src="/payloads/p%221" alt="a &quot;seat&quot;"');
     for (const type of ['image/svg+xml', 'text/html', 'image/png<script>', null]) {
@@ -99,7 +99,7 @@ describe('a document on a page', () => {
     expect(String(showDocument(adopt(payload('image/png') as Doc)))).not.toContain('<img');
   });
 
-  it('makes links only of addresses that lead where they say', () => {
+  it('links only URLs whose host is unambiguous', () => {
     expect(shown('https://example.com/a?b=c')).toContain('<a href="https://example.com/a?b=c" rel="noreferrer');
     const others = [
       'javascript:alert(1)',
@@ -115,7 +115,7 @@ describe('a document on a page', () => {
     }
   });
 
-  it('shows damaged and unknown nodes as they are written', () => {
+  it('shows damaged and unknown nodes as written', () => {
     for (const node of [
       ['map', 1],
       ['payload'],
@@ -131,13 +131,13 @@ describe('a document on a page', () => {
     expect(read({ $: ['hologram', '<b>'] })).toContain('{"$":["hologram","<b>"]}');
   });
 
-  it('is not fooled by objects that look like its own markup', () => {
+  it('escapes objects that resemble its own markup', () => {
     const forged = { isEscaped: true, callbacks: [], toString: '<script>alert(1)</script>' };
     expect(read(forged)).toContain('<script>alert(1)</script>');
     expect(read([forged, forged])).toContain('isEscaped');
   });
 
-  it('is well-formed for any document, and every text of it is on the page', () => {
+  it('is well-formed for any document, and contains all of its text', () => {
     const hostile = fc.constantFrom(
       ...[
         '</textarea><script>alert(1)</script>',
@@ -183,18 +183,18 @@ describe('a document on a page', () => {
     );
   });
 
-  it('ends however deep and long a document is', () => {
+  it('renders very deep and very long documents', () => {
     let deep: unknown = 'bottom';
     for (let i = 0; i < 600; i++) deep = i % 3 === 0 ? { $: ['class', 'C', deep] } : i % 3 === 1 ? [deep] : { deep };
     expect(read(deep)).toContain('bottom');
     const long = read(Array.from({ length: 3000 }, (_, i) => `item ${i}`));
-    expect(long).toContain('2,950 items more');
+    expect(long).toContain('2,950 more items');
     expect(long).toContain('item 2999');
   });
 });
 
-describe('a document in pieces', () => {
-  /** Follows every link to more, as a reader would, and gives all that was read. */
+describe('a document on several pages', () => {
+  /** Follows every link to more, and returns the whole text. */
   function everything(doc: Doc, budget: number): string {
     let text = '';
     const queue = [{ at: '', from: 0 }];
@@ -213,7 +213,7 @@ describe('a document in pieces', () => {
     return text;
   }
 
-  it('is there as a whole for those who follow the links', () => {
+  it('is complete for readers who follow all links', () => {
     const doc = adopt({
       words: Array.from({ length: 2000 }, (_, i) => `word-${i}-end`),
       nested: {
@@ -234,7 +234,7 @@ describe('a document in pieces', () => {
     for (let i = 0; i < 300; i++) expect(text).toContain(`own-${i}-end`);
   });
 
-  it('numbers the items of a later piece from where it begins', () => {
+  it('numbers the items of a later page from its start', () => {
     const doc = adopt(Array.from({ length: 500 }, (_, i) => `item ${i}`));
     const piece = truncateDocument(doc, '', 2000, { from: 120 });
     expect(String(showDocument(piece?.value ?? null, SHOWING, { pointer: '', level: 0, from: 120 }))).toContain(

@@ -6,15 +6,15 @@ import { textOf, wellFormed } from './well-formed.ts';
 
 const shown = (stored: string): string => textOf(String(html`${revealHidden(stored)}`));
 
-describe('text that somebody stored', () => {
-  it('shows what would turn the direction of what is around it', () => {
+describe('stored text', () => {
+  it('shows direction marks as code points', () => {
     expect(shown('invoice\u202Efdp.exe')).toBe('invoice U+202E fdp.exe');
     for (const mark of ['\u202A', '\u202B', '\u202D', '\u2066', '\u2069', '\u200E', '\u200F', '\u061C'])
       expect(shown(`a${mark}b`)).toMatch(/^a U\+[0-9A-F]{4} b$/);
     expect(String(userText('x'))).toBe('<bdi>x</bdi>');
   });
 
-  it('shows what cannot be seen', () => {
+  it('shows invisible characters as code points', () => {
     for (const hidden of [
       '\0',
       '\u0007',
@@ -34,20 +34,20 @@ describe('text that somebody stored', () => {
       expect(shown(`a${hidden}b`)).toMatch(/^a U\+[0-9A-F]{4,5} b$/);
   });
 
-  it('shows marks that pile up on one letter', () => {
+  it('shows combining marks beyond the fourth on a letter', () => {
     expect(shown(`e${'\u0301'.repeat(7)}`).match(/U\+0301/g)).toHaveLength(3);
   });
 
-  it('leaves what people write alone: lines, tabs, joined emoji, and the scripts that need joiners', () => {
+  it('keeps line breaks, tabs, joined emoji, and joiners in scripts that need them', () => {
     for (const fine of ['a\nb\tc\r\nd', '👩‍💻 ❤️', 'می‌خواهم', 'é ü e\u0301 日本語', 'क्‍ष'])
       expect(revealHidden(fine).join('')).toBe(fine);
   });
 
-  it('has the same care where no markup can be', () => {
+  it('shows code points in plain text too', () => {
     expect(plainText('a\u202Eb\u0000')).toBe('a[U+202E]b[U+0000]');
   });
 
-  it('hides nothing in JSON, which still means the same', () => {
+  it('escapes invisible characters in JSON without changing its value', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
         const json = escapeHiddenJson(JSON.stringify({ value }));

@@ -1,26 +1,26 @@
 import { expect } from 'vitest';
 
-/** What the console's own markup is made of; anything else on a page is something that somebody stored. */
+/** The elements of the console's own markup; any other element comes from stored text. */
 const TAGS =
   'html head meta title link script body a header div nav ul ol li main p h1 h2 h3 span svg path circle rect section form label input button select option datalist fieldset legend textarea details summary dl dt dd table caption thead tbody tr th td time bdi pre code figure figcaption img del ins strong i';
 const ATTRIBUTES =
   /^(lang|charset|name|content|rel|type|href|src|defer|class|id|title|datetime|role|tabindex|hidden|open|selected|checked|required|value|placeholder|pattern|maxlength|min|max|method|action|for|list|start|scope|alt|loading|download|dir|spellcheck|autocapitalize|autocomplete|viewbox|d|cx|cy|r|x|width|height|preserveaspectratio|aria-[a-z]+|data-[a-z]+)$/;
 const VOID = new Set(['meta', 'link', 'input', 'img']);
-// Their content is text, whatever it looks like.
+// Elements whose content is always text.
 const RAW = new Set(['title', 'textarea', 'script']);
 
 const TOKEN =
   /<!doctype html>|<\/([a-z][a-z0-9]*)>|<([a-z][a-z0-9]*)((?:\s+[^\s=>/"']+(?:="[^"]*")?)*)\s*(\/?)>|[^<]+|</gi;
 
-/** An element that was found. */
+/** An element of a page. */
 export interface Element {
   readonly tag: string;
   readonly attributes: Readonly<Record<string, string>>;
 }
 
 /**
- * The elements of a page; fails when it is not well-formed, or has elements or attributes that are not the console's own,
- * or what its policy would refuse, or ids and labels that do not fit.
+ * Parses the elements of a page. Fails if it is not well-formed, has elements or attributes that the console does not use,
+ * URLs that its policy forbids, duplicate ids, or references to missing ids.
  */
 export function wellFormed(page: string): readonly Element[] {
   const elements: Element[] = [];
@@ -71,7 +71,7 @@ function checkReferences(elements: readonly Element[]): void {
       for (const id of attributes[name]?.split(' ') ?? []) expect(ids, `${name}="${id}"`).toContain(id);
 }
 
-/** The same for a whole page, which has a title, one first heading, and landmarks. */
+/** The same for a whole page, which must have one title, one main heading and landmarks. */
 export function wholePage(page: string): readonly Element[] {
   const elements = wellFormed(page);
   const amount = (tag: string) => elements.filter((element) => element.tag === tag).length;
@@ -86,7 +86,7 @@ export function wholePage(page: string): readonly Element[] {
 /** The text of a page without its markup. */
 export const textOf = (page: string): string => unescaped(page.replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ');
 
-/** Text as it was before it was escaped. */
+/** Text with HTML entities decoded. */
 export const unescaped = (escaped: string): string =>
   escaped.replace(/&(lt|gt|amp|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? '');
 

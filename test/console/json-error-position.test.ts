@@ -16,7 +16,7 @@ const isJson = (text: string): boolean => {
   }
 };
 
-describe('where JSON is wrong', () => {
+describe('the position of a JSON error', () => {
   it.each([
     ['{\n  "price": 1400,\n  "seat": \'4A\'\n}', 'Line 3, column 11: strings need double quotes'],
     ['{"a": 1,}', 'Line 1, column 8: trailing comma before }'],
@@ -32,19 +32,19 @@ describe('where JSON is wrong', () => {
     ['1 2', 'Line 1, column 3: unexpected text after the end of the value'],
     ['  ', 'Line 1, column 3: the text is empty'],
     ['[\u00A01]', expect.stringContaining('found U+00A0')],
-  ])('says it for %j', (text, expected) => {
+  ])('is reported for %j', (text, expected) => {
     expect(said(text)).toEqual(expected);
   });
 
-  it('refuses what JavaScript would silently drop: the same field twice', () => {
+  it('is that of a duplicate field, which JSON.parse would silently drop', () => {
     expect(said('{"a": 1, "b": {"a": 2}, "a": 3}')).toBe('Line 1, column 25: duplicate field "a"');
   });
 
-  it('refuses what is nested too deep instead of failing', () => {
+  it('is reported for too deep nesting instead of a stack overflow', () => {
     expect(said('['.repeat(100_000))).toMatch(/deeper than 1000 levels/);
   });
 
-  it('takes all that is JSON', () => {
+  it('is undefined for all valid JSON', () => {
     fc.assert(
       fc.property(fc.json(), fc.integer({ min: 0, max: 4 }), (json, indent) => {
         expect(said(json)).toBe('fine');
@@ -53,7 +53,7 @@ describe('where JSON is wrong', () => {
     );
   });
 
-  it('finds a mistake exactly where there is one', () => {
+  it('is found exactly for the texts that JSON.parse rejects', () => {
     const damaged = fc
       .tuple(fc.json(), fc.nat(), fc.constantFrom('', ',', '"', '}', ']', ':', '\n', 'x', '\\', '0', '\u0001'))
       .map(([json, at, put]) => json.slice(0, at % (json.length + 1)) + put + json.slice((at % (json.length + 1)) + 1));
