@@ -18,7 +18,7 @@ import { checkLimit } from './check-limit.ts';
 import type { CheckpointView, DiffView, HistoryPage, HistoryQuery, PayloadSource } from './operator.ts';
 import { diffRecordedResults, listRecordedResults, type RecordedResult } from './recorded-results.ts';
 
-/** A checkpoint with its content as documents. */
+/** Loads a checkpoint with its content as documents. */
 export async function loadCheckpointView(
   at: RunContext,
   which: CheckpointSelector | undefined,
@@ -28,34 +28,34 @@ export async function loadCheckpointView(
   return {
     ...toCheckpointSummary(at.run, record),
     state: root.state,
-    toolResults: resultsOf(loaded),
+    toolResults: flattenResults(loaded),
     payloads: [...payloadRefs(root).values()],
     isDurable: head.meta.work !== undefined,
     ...omitUndefined({ model }),
   };
 }
 
-/** The results of a checkpoint by id, as documents. */
-function resultsOf({ root }: LoadedCheckpoint): Readonly<Record<string, Doc>> {
+/** The results of a checkpoint by id, without their groups. */
+function flattenResults({ root }: LoadedCheckpoint): Readonly<Record<string, Doc>> {
   const results = Object.values(root.results).flatMap((group) => Object.entries(group));
   return Object.fromEntries(results.map(([id, doc]) => [id.replace(/^\$/, ''), doc]));
 }
 
-const recordedIn = (loaded: LoadedCheckpoint): readonly RecordedResult[] =>
-  listRecordedResults({ toolResults: resultsOf(loaded), isDurable: loaded.head.meta.work !== undefined });
+const recordedResultsOf = (loaded: LoadedCheckpoint): readonly RecordedResult[] =>
+  listRecordedResults({ toolResults: flattenResults(loaded), isDurable: loaded.head.meta.work !== undefined });
 
-const MOST_CHECKPOINTS = 1000;
+const MAX_CHECKPOINTS = 1000;
 
-/** A page of a run's checkpoints without their content. */
+/** Loads a page of a run's checkpoints without their content. */
 export async function loadHistoryPage(at: RunContext, query: HistoryQuery): Promise<HistoryPage> {
   const { limit = 100, ...options } = query;
-  checkLimit(limit, MOST_CHECKPOINTS);
+  checkLimit(limit, MAX_CHECKPOINTS);
   const checkpoints = await Array.fromAsync(history(at, { ...options, limit: limit + 1 }));
   const next = checkpoints.length > limit ? checkpoints.pop()?.version : undefined;
   return { checkpoints, ...omitUndefined({ next }) };
 }
 
-/** What changed in the state from one checkpoint to another, and what was recorded between them. */
+/** Compares the state and the recorded results of two checkpoints. */
 export async function loadDiffView(
   at: RunContext,
   before: CheckpointSelector | undefined,
@@ -68,29 +68,29 @@ export async function loadDiffView(
     removed: compared.removed.map(({ path, value }) => ({ path, value })),
     changed: compared.changed.map((change) => ({ path: change.path, before: change.before, after: change.after })),
     text: render(compared),
-    recorded: diffRecordedResults(recordedIn(from), recordedIn(to)),
+    recorded: diffRecordedResults(recordedResultsOf(from), recordedResultsOf(to)),
   };
 }
 
-/** A payload that a checkpoint or an approval points at; refuses any other. */
+/** Loads a payload that a checkpoint or an approval points at; throws CHECKPOINT_NOT_FOUND for any other id. */
 export async function loadPayload(at: RunContext, from: PayloadSource, id: string): Promise<Payload> {
   const { where, doc, cipher } =
-    'version' in from ? await contentOf(at, from.version) : await shownIn(at, from.approval);
+    'version' in from ? await loadCheckpointContent(at, from.version) : await loadApprovalContent(at, from.approval);
   const ref = payloadRefs(doc).get(id);
-  const payload = ref && decodeOptions(at, { cipher: cipher }).payload(ref);
+  const payload = ref && decodeOptions(at, { cipher }).payload(ref);
   if (isPayload(payload)) return payload;
   throw new WaitstateError(
     'CHECKPOINT_NOT_FOUND',
-    `${where} of run "${at.run}" points at no payload "${id}". The ids of payloads are in what it holds.`,
+    `${where} of run "${at.run}" has no payload "${id}". The ids of its payloads are in its content.`,
   );
 }
 
-async function contentOf(at: RunContext, which: CheckpointSelector | undefined) {
+async function loadCheckpointContent(at: RunContext, which: CheckpointSelector | undefined) {
   const { root, record, cipher } = await loadCheckpoint(at, which);
   return { where: `Checkpoint ${record.version}`, doc: root as Doc, cipher };
 }
 
-async function shownIn(at: RunContext, approval: string) {
+async function loadApprovalContent(at: RunContext, approval: string) {
   const found = await findApproval(at, approval);
   const cipher = await found.cipher();
   return { where: `Approval "${approval}"`, doc: await readApprovalDocument(at, cipher, found.approval), cipher };

@@ -18,72 +18,72 @@ import type { Lineage } from './lineage.ts';
 import type { RecordedResultChanges } from './recorded-results.ts';
 
 /**
- * What people and programs do with the runs of one tenant from outside, without the code of their agents: what the API,
- * the console and the command stand on. Values are documents: JSON in which `$` nodes stand for what JSON lacks.
+ * Reads and controls the runs of one tenant from outside, without the code of their agents. The API, the console and the
+ * command line use it. Values are documents: JSON in which `$` nodes stand for values that JSON lacks.
  */
 export interface Operator {
   readonly tenant: string;
 
-  /** The runs that fit, last touched first, at most 100. A page may be short, and the list a moment behind. */
+  /** A page of at most 100 matching runs, last changed first. A page may be short, and the index slightly behind. */
   runs(query?: RunsQuery): Promise<RunsPage>;
-  /** How many runs have each status; counting stops at a thousand. */
+  /** The number of runs of each status; counting stops at a thousand. */
   counts(): Promise<StatusCounts>;
-  /** One run: what is known of it, what it waits for, and how it ended. */
+  /** One run, with its waits and its result or error. */
   run(run: string): Promise<RunView>;
   history(run: string, query?: HistoryQuery): Promise<HistoryPage>;
-  /** Where a checkpoint is named, undefined is the newest. */
+  /** A checkpoint; without a selector, the newest one. The same holds for `diff`. */
   checkpoint(run: string, which?: CheckpointSelector): Promise<CheckpointView>;
   diff(run: string, before: CheckpointSelector | undefined, after: CheckpointSelector | undefined): Promise<DiffView>;
   payload(run: string, from: PayloadSource, id: string): Promise<Payload>;
-  /** Where a run comes from and what was forked from it. */
+  /** The ancestors and forks of a run. */
   lineage(run: string): Promise<Lineage>;
 
-  /** Starts a run; the same id, or the same key, twice starts one. */
+  /** Starts a run; starting the same id or the same key twice starts one run. */
   start(input: StartInput): Promise<StartedRun>;
-  /** Says whether the signal is new. */
+  /** Sends a signal; returns false if one with the same id was sent before. */
   signal(run: string, signal: { readonly name: string; readonly value?: Doc; readonly id?: string }): Promise<boolean>;
   cancel(run: string, reason?: string): Promise<Status>;
   retry(run: string): Promise<void>;
-  /** Goes on from an earlier checkpoint of the same run, perhaps with another state. */
+  /** Resumes the run from an earlier checkpoint, optionally with another state. */
   rewind(run: string, to: CheckpointSelector, options?: RewindInput): Promise<void>;
-  /** Begins a new run at a checkpoint; gives its id. */
+  /** Starts a new run from a checkpoint; returns its id. */
   fork(run: string, input?: ForkInput): Promise<string>;
 
-  /** What a person can still answer, oldest first. */
+  /** The pending approvals that a person can decide, oldest first. */
   inbox(
     person: string,
     options?: { readonly groups?: readonly string[]; readonly limit?: number },
   ): Promise<readonly ApprovalDocument[]>;
-  /** All approvals that are open, of the runs that wait for one, for those who look after them. */
+  /** The pending approvals of all people, oldest first. */
   pendingApprovals(options?: { readonly limit?: number }): Promise<readonly ApprovalDocument[]>;
-  /** All approvals of a run, open and ended, oldest first. */
+  /** All approvals of a run, pending and ended, oldest first. */
   approvals(run: string): Promise<readonly ApprovalDocument[]>;
   approval(run: string, id: string): Promise<ApprovalDocument>;
   /** An approval with the status of its run and the request that followed it. */
   approvalInRun(run: string, id: string): Promise<ApprovalInRun>;
   decide(run: string, input: DecideInput): Promise<ApprovalDocument>;
   remind(run: string, id: string): Promise<ApprovalDocument>;
-  withdraw(run: string, id: string, why: string): Promise<ApprovalDocument>;
-  /** The approval that a link opens, whosever it is, and the person whom it was made for. */
+  withdraw(run: string, id: string, reason: string): Promise<ApprovalDocument>;
+  /** The approval of a link, in whichever tenant it is. */
   approvalByLink(token: string): Promise<LinkedApproval>;
-  /** Answers as that person. */
+  /** Decides as the person whose link it is. */
   decideByLink(token: string, answer: AnswerInput): Promise<LinkedApproval>;
 }
 
 export interface RunsQuery extends RunFilter {
-  /** Only runs whose id has this in it. */
+  /** Only runs whose id contains this text. */
   readonly id?: string;
-  /** That of an earlier page. */
+  /** The cursor of the previous page. */
   readonly cursor?: string;
 }
 
 export interface RunsPage {
   readonly runs: readonly RunSummary[];
-  /** For the next page; absent when there is none. */
+  /** For the next page; absent on the last one. */
   readonly cursor?: string;
 }
 
-/** A number of runs; `isMore` when there are more than were counted. */
+/** A number of runs; `isMore` if there are more than were counted. */
 export interface RunCount {
   readonly count: number;
   readonly isMore: boolean;
@@ -91,35 +91,35 @@ export interface RunCount {
 
 export type StatusCounts = Readonly<Record<Status, RunCount>>;
 
-/** A run as those see it who look after it. */
+/** A run as operators see it. */
 export interface RunView extends RunSummary {
-  /** The newest checkpoint. */
+  /** The version of the newest checkpoint. */
   readonly version: number;
-  /** The step that was recorded last. */
+  /** The last recorded step. */
   readonly step?: string;
   readonly stepNumber: number;
-  /** Whether an agent runs it, by the runtime; otherwise its checkpoints are saved by a program of its own. */
+  /** Whether the runtime executes it; if not, a program saves its checkpoints. */
   readonly isDurable: boolean;
-  /** Which invocation has it, and until when. */
+  /** The invocation that has claimed it, and until when. */
   readonly lease?: { readonly by: string; readonly until: Date };
-  /** When somebody must look at it next. */
+  /** When the sweeper checks it next. */
   readonly dueAt?: Date;
   /** When it times out. */
   readonly deadline?: Date;
   /** How often it was delivered since it became ready. */
   readonly deliveries: number;
-  /** Why it cannot go on with the code that is deployed. */
+  /** Why it cannot resume on the deployed code. */
   readonly parked?: string;
-  /** The ids of its open approvals. */
+  /** The ids of its pending approvals. */
   readonly openApprovals: readonly string[];
-  /** What it waits for: approvals, signals, timers, children, the next try of a step. */
+  /** What it waits for: approvals, signals, timers, child runs, the next attempt of a step. */
   readonly waits: readonly Wait[];
   readonly input?: Doc;
   readonly result?: Doc;
   readonly error?: {
     readonly name: string;
     readonly message: string;
-    /** Where it came up, as the engine told it. */
+    /** The stack trace. */
     readonly stack?: string;
     readonly failedAt: readonly string[];
     readonly notUndone: readonly string[];
@@ -129,7 +129,7 @@ export interface RunView extends RunSummary {
 /** What a run waits for. */
 export interface Wait {
   readonly kind: 'approval' | 'signal' | 'sleep' | 'call' | 'retry';
-  /** The approval's id, the signal, the timer, the child run, the step. */
+  /** The id of the approval, or the name of the signal, timer, child run or step. */
   readonly name: string;
   readonly until?: Date;
 }
@@ -141,31 +141,31 @@ export interface HistoryQuery extends HistoryOptions {
 
 export interface HistoryPage {
   readonly checkpoints: readonly CheckpointSummary[];
-  /** The version to go on with, as `from` or, newest first, as `to`; absent at the end. */
+  /** The version at which the next page starts: pass it as `from`, or as `to` if newest first. Absent at the end. */
   readonly next?: number;
 }
 
 /** A checkpoint with its content. */
 export interface CheckpointView extends CheckpointSummary {
   readonly state: Doc;
-  /** Results by id; of a durable run, the entries of its journal. */
+  /** Results by id; for a durable run, its journal entries. */
   readonly toolResults: Readonly<Record<string, Doc>>;
   readonly model?: Doc;
   /** Every payload that the state and the results point at. */
   readonly payloads: readonly PayloadRef[];
-  /** Whether the results are a journal of the runtime. */
+  /** Whether the results are a journal. */
   readonly isDurable: boolean;
 }
 
-/** What points at a payload: a checkpoint, or an approval of the run. */
+/** Where a payload is used: in a checkpoint, or in an approval of the run. */
 export type PayloadSource = { readonly version: CheckpointSelector | undefined } | { readonly approval: string };
 
-/** What changed in the state, and what was recorded. */
+/** The differences between two checkpoints: in the state, and in the recorded results. */
 export interface DiffView {
   readonly added: readonly { readonly path: string; readonly value: Doc }[];
   readonly removed: readonly { readonly path: string; readonly value: Doc }[];
   readonly changed: readonly { readonly path: string; readonly before: Doc; readonly after: Doc }[];
-  /** The same in words, of the state. */
+  /** The differences of the state as text. */
   readonly text: string;
   readonly recorded: RecordedResultChanges;
 }
@@ -175,7 +175,7 @@ interface StartInput {
   /** @default null */
   readonly input?: Doc;
   readonly id?: string;
-  /** The caller's own key of this start, where it gives no id. */
+  /** An idempotency key of the caller, instead of an id. */
   readonly key?: string;
   readonly owner?: string;
   readonly tags?: readonly string[];
@@ -184,7 +184,7 @@ interface StartInput {
 }
 
 interface RewindInput extends Omit<RewindOptions, 'state'> {
-  /** The whole state that it goes on with; of a durable run. @default that of the checkpoint */
+  /** The complete new state, for durable runs. @default the state of the checkpoint */
   readonly state?: Doc;
 }
 
@@ -192,9 +192,9 @@ export interface ForkInput {
   readonly version?: number;
   readonly name?: string;
   readonly id?: string;
-  /** The whole state that the fork begins with. @default that of the checkpoint */
+  /** The complete state of the fork. @default the state of the checkpoint */
   readonly state?: Doc;
-  /** Other results, by id. */
+  /** Results to replace, by id. */
   readonly toolResults?: Readonly<Record<string, Doc>>;
   readonly owner?: string;
   readonly tags?: readonly string[];

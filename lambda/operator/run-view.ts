@@ -1,5 +1,4 @@
-import type { RunContext } from '../checkpoints/engine.ts';
-import { type Doc, isFields, loadCheckpoint, partOf, toRunSummary } from '../checkpoints/engine.ts';
+import { type Doc, isFields, loadCheckpoint, partOf, type RunContext, toRunSummary } from '../checkpoints/engine.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
 import { hasSettled } from '../runtime/journal/entries.ts';
@@ -7,7 +6,7 @@ import type { RunView, Wait } from './operator.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** A run as those see it who look after it, from its head and its newest checkpoint. */
+/** Loads the operator's view of a run from its head and its newest checkpoint. */
 export async function loadRunView(at: RunContext): Promise<RunView> {
   const loaded = await loadCheckpoint(at);
   const { meta } = loaded.head;
@@ -17,25 +16,29 @@ export async function loadRunView(at: RunContext): Promise<RunView> {
   const error = entries.get('@error');
   return {
     ...toRunSummary(at.partition, meta),
-    ...{ version, stepNumber: loaded.record.meta.stepNumber, isDurable: work !== undefined },
-    ...{ deliveries: work?.deliveries ?? 0, openApprovals: work?.approvals ?? [], waits: [...entries].flatMap(waitOf) },
+    version,
+    stepNumber: loaded.record.meta.stepNumber,
+    isDurable: work !== undefined,
+    deliveries: work?.deliveries ?? 0,
+    openApprovals: work?.approvals ?? [],
+    waits: [...entries].flatMap(toWaits),
     ...omitUndefined({
       step: loaded.record.meta.step ?? meta.step,
       lease: work?.lease && { by: work.lease.by, until: new Date(work.lease.until) },
-      dueAt: dateOf(work?.dueAt),
-      deadline: dateOf(work?.deadline),
+      dueAt: toDate(work?.dueAt),
+      deadline: toDate(work?.deadline),
       parked: work?.parked,
       input: entries.get('@input')?.value as Doc | undefined,
       result: entries.get('@result')?.value as Doc | undefined,
-      error: error && errorOf(error),
+      error: error && toRunError(error),
     }),
   };
 }
 
-/** What an operation of the journal waits for, if it does. */
-function waitOf([id, entry]: readonly [id: string, entry: Entry]): readonly Wait[] {
+/** The wait of a journal entry; none if the entry does not wait. */
+function toWaits([id, entry]: readonly [id: string, entry: Entry]): readonly Wait[] {
   if (id.startsWith('@') || hasSettled(entry)) return [];
-  const until = omitUndefined({ until: dateOf(entry.until ?? entry.retryAt) });
+  const until = omitUndefined({ until: toDate(entry.until ?? entry.retryAt) });
   switch (entry.kind) {
     case 'approval':
       return [{ kind: 'approval', name: String(entry.approval ?? id) }];
@@ -50,18 +53,21 @@ function waitOf([id, entry]: readonly [id: string, entry: Entry]): readonly Wait
   }
 }
 
-function errorOf({ error, failedAt, notUndone }: Entry): NonNullable<RunView['error']> {
+function toRunError({ error, failedAt, notUndone }: Entry): NonNullable<RunView['error']> {
   const doc = error as Doc | undefined;
   const name = partOf(doc, 'error', 1) ?? 'Error';
   const message = partOf(doc, 'error', 2) ?? (typeof doc === 'string' ? doc : JSON.stringify(doc ?? null));
   const fields = partOf(doc, 'error', 3);
   const stack = isFields(fields) && typeof fields.stack === 'string' ? fields.stack : undefined;
   return {
-    ...{ name: String(name), message: String(message), ...omitUndefined({ stack }) },
-    ...{ failedAt: texts(failedAt), notUndone: texts(notUndone) },
+    name: String(name),
+    message: String(message),
+    ...omitUndefined({ stack }),
+    failedAt: toStrings(failedAt),
+    notUndone: toStrings(notUndone),
   };
 }
 
-const texts = (list: unknown): readonly string[] => (Array.isArray(list) ? list.map(String) : []);
+const toStrings = (list: unknown): readonly string[] => (Array.isArray(list) ? list.map(String) : []);
 
-const dateOf = (time: unknown): Date | undefined => (Number.isFinite(time) ? new Date(Number(time)) : undefined);
+const toDate = (time: unknown): Date | undefined => (Number.isFinite(time) ? new Date(Number(time)) : undefined);

@@ -285,11 +285,11 @@ describe('the protocol for other languages', () => {
     const run = await running();
     const { upload, url } = await act('upload', { run });
     const save = { run, expectedVersion: 1, stateFrom: { upload } };
-    expect((await act('save', save)).error.message).toMatch(/has arrived/);
+    expect((await act('save', save)).error.message).toMatch(/a finished upload/);
     await fetch(url, { method: 'PUT', body: 'nonsense' });
     expect((await act('save', save)).error.message).toMatch(/must be JSON/);
     const other = await running();
-    expect((await act('save', { ...save, run: other })).error.message).toMatch(/has arrived/);
+    expect((await act('save', { ...save, run: other })).error.message).toMatch(/a finished upload/);
     expect((await act('save', { ...save, stateFrom: { upload: '../x' } })).error.code).toBe('INVALID_INPUT');
   });
 

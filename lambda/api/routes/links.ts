@@ -29,18 +29,18 @@ const LinkAnswer = namedSchema('LinkAnswer', z.strictObject(decisionFields));
 
 const body = { maxBytes: MAX_DECISION_BYTES, acceptsForms: true, schema: LinkAnswer };
 
-/** Links: whoever has one sees one approval and answers it, without a login. */
+/** Routes of approval links: whoever has a link can read and decide one approval, without a login. */
 export const LINK_ROUTES: readonly Route[] = [
   route({
     ...{ method: 'GET', path: '/approvals/{token}', access: 'everyone', name: 'openLink', params },
     summary: 'Get the approval of a link: a page for browsers, JSON for programs. Changes nothing',
-    // Mail programs and trackers add to links what they like.
+    // Mail programs and trackers add parameters to links.
     query: z.looseObject({ decided: z.string().optional().describe('Set by the page after a decision') }),
     responses: { 200: { description: 'The approval and its votes', schema: Link, ...PAGE } },
     problems: [404],
     async handle({ api, context, params: { token }, query }) {
       const link = await createOperator(api.runtime).approvalByLink(token);
-      if (!wantsPage(context)) return { status: 200, json: linkAnswer(link), headers: VARY };
+      if (!wantsPage(context)) return { status: 200, json: linkResponse(link), headers: VARY };
       return page(context, linkPage(link, { token, wasJustDecided: query.decided !== undefined, now: nowOf(api) }));
     },
   }),
@@ -55,17 +55,17 @@ export const LINK_ROUTES: readonly Route[] = [
     problems: [403, 404, 409, 410],
     async handle({ api, context, params: { token } }) {
       const isPage = wantsPage(context);
-      let given: unknown;
+      let submitted: unknown;
       try {
-        given = await readBody(context.req.raw, body);
-        const decided = await createOperator(api.runtime).decideByLink(token, answerIn(context.req.raw, given));
+        submitted = await readBody(context.req.raw, body);
+        const decided = await createOperator(api.runtime).decideByLink(token, parseAnswer(context.req.raw, submitted));
         api.telemetry.count('DecisionRecorded');
-        if (!isPage) return { status: 200, json: linkAnswer(decided), headers: VARY };
-        // A query alone, so that it works below any path.
+        if (!isPage) return { status: 200, json: linkResponse(decided), headers: VARY };
+        // Only a query, so that it works below any base path.
         return new Response(null, { status: 303, headers: { location: '?decided=true', ...VARY } });
       } catch (error) {
         if (!isPage) throw error;
-        return refusedPage(api, context, token, error, given);
+        return problemPage(api, context, token, error, submitted);
       }
     },
   }),
@@ -79,38 +79,38 @@ export const LINK_ROUTES: readonly Route[] = [
     async handle({ api, context, params: { token, payload: id } }) {
       const { tenant, run, id: approval } = (await createOperator(api.runtime).approvalByLink(token)).approval;
       const operator = createOperator({ ...api.runtime, contexts: withTenant(api.runtime.contexts, tenant) });
-      return downloadPayload({ api, context, operator: operator }, { run, from: { approval }, id }).catch((error) => {
+      return downloadPayload({ api, context, operator }, { run, from: { approval }, id }).catch((error) => {
         throw isWaitstateError(error, 'CHECKPOINT_NOT_FOUND') ? linkNotFound() : error;
       });
     },
   }),
 ];
 
-// A browser and a program get different things at one URL.
+// Browsers and programs get different responses at the same URL.
 const VARY = { vary: 'Accept' };
 
-/** What is answered; in a form, edits are JSON as text. */
-function answerIn(request: Request, given: unknown): AnswerInput {
-  const { answer, comment, shown, edits } = validate('An answer', LinkAnswer, given);
+/** The decision in a request; forms send edits as JSON text. */
+function parseAnswer(request: Request, submitted: unknown): AnswerInput {
+  const { answer, comment, shown, edits } = validate('An answer', LinkAnswer, submitted);
   const parsed = isForm(request) && typeof edits === 'string' ? parseJson('`edits`', edits) : edits;
   return { answer, ...omitUndefined({ comment, shown, edits: parsed }) };
 }
 
-/** The page once more, with what is wrong and what was typed. */
-async function refusedPage(
+/** The page again, with the problem and the submitted values. */
+async function problemPage(
   api: AppOptions,
   context: Context<ApiEnv>,
   token: string,
   error: unknown,
-  given: unknown,
+  submitted: unknown,
 ): Promise<Response> {
   const problem = toProblem(error);
-  // What went wrong inside, and what opens nothing, is told as everywhere.
+  // Internal errors and unknown links get the general error page.
   if (problem.status >= 500 || problem.status === 404) throw error;
   const link = await createOperator(api.runtime).approvalByLink(token);
-  const { answer, comment, edits } = Object(given) as Record<string, unknown>;
-  const typed = { answer, comment, edits };
-  const texts = Object.entries(typed).filter(([, value]) => typeof value === 'string');
+  const { answer, comment, edits } = Object(submitted) as Record<string, unknown>;
+  const values = { answer, comment, edits };
+  const texts = Object.entries(values).filter(([, value]) => typeof value === 'string');
   return page(
     context,
     linkPage(link, { token, problem, formValues: Object.fromEntries(texts), now: nowOf(api) }),
@@ -123,8 +123,8 @@ const nowOf = ({ runtime }: AppOptions): Date => new Date(runtime.clock.now());
 const page = (context: Context<ApiEnv>, html: unknown, status = 200): Response =>
   context.html(String(html), status as 200, VARY);
 
-const linkAnswer = ({ approval, followUp: again, ...link }: LinkedApproval): object => ({
+const linkResponse = ({ approval, followUp, ...link }: LinkedApproval): object => ({
   ...link,
   approval: approvalResponse(approval),
-  ...(again && { isAskedAgain: true }),
+  ...(followUp && { isAskedAgain: true }),
 });

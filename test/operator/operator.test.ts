@@ -103,8 +103,8 @@ describeOnEachStorage('the desk', (open) => {
     expect(price).toEqual({ $: ['class', 'money', { cents: 64_000 }] });
     const picture = await operator.payload(run, { approval: 'book' }, seat.$[1]);
     expect([picture.type, await picture.bytes()]).toEqual(['image/png', PICTURE]);
-    await expect(operator.payload(run, { approval: 'book' }, 'other')).rejects.toThrow('points at no payload "other"');
-    await expect(operator.payload(run, { version: 1 }, seat.$[1])).rejects.toThrow('points at no payload');
+    await expect(operator.payload(run, { approval: 'book' }, 'other')).rejects.toThrow('has no payload "other"');
+    await expect(operator.payload(run, { version: 1 }, seat.$[1])).rejects.toThrow('has no payload');
   });
 
   it('lists what people can still answer, and all that is open', async () => {

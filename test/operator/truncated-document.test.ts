@@ -109,7 +109,7 @@ describe('a piece of a document', () => {
 
   it('is never taken for a state', () => {
     const { value = null } = truncateDocument(docOf(['x'.repeat(9000)]), '', 500) ?? {};
-    expect(() => decode(value)).toThrow(/unknown kind "cut"/);
+    expect(() => decode(value)).toThrow(/unknown type "cut"/);
   });
 
   it('is found by any key, and not where there is none', () => {
