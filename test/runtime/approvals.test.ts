@@ -79,13 +79,13 @@ describe('a decision', () => {
   });
 
   it('that comes while the run still does something else is found before it suspends', async () => {
-    const { loaded, open } = gate();
+    const { opened, open } = gate();
     const both = agent({
       name: 'both',
       run: (ctx) =>
         ctx.all('both', {
           ask: (branch) => branch.approval('pay', ANN),
-          work: (branch) => branch.step('work', () => loaded),
+          work: (branch) => branch.step('work', () => opened),
         }),
     });
     const storage = interceptCommits(memoryStorage(), async (writes, commit) => {

@@ -13,8 +13,8 @@ interface Known {
   readonly message: string;
 }
 
-describe('a step that may run only once', () => {
-  it('records that it begins before it does', async () => {
+describe('an at-most-once step', () => {
+  it('records the start of each attempt before it runs', async () => {
     let seen: unknown;
     const world = testAgents(
       careful((ctx) =>
@@ -35,7 +35,7 @@ describe('a step that may run only once', () => {
   });
 
   it.each(['before', 'after'] as const)(
-    'fails with OUTCOME_UNKNOWN when the process dies %s it, which is recorded, and is not run again',
+    'fails with a recorded OUTCOME_UNKNOWN when the process crashes %s its function, and does not run again',
     async (moment) => {
       let paid = 0;
       const seen: string[] = [];
@@ -65,7 +65,7 @@ describe('a step that may run only once', () => {
     },
   );
 
-  it('is done when the process dies after its result was recorded', async () => {
+  it('is completed when the process crashes after its result was recorded', async () => {
     let paid = 0;
     const world = testAgents(
       careful((ctx) =>
@@ -84,7 +84,7 @@ describe('a step that may run only once', () => {
     expect(paid).toBe(1);
   });
 
-  it('is tried again after a failure that is known, each attempt announced', async () => {
+  it('is retried after a known failure, and records the start of each attempt', async () => {
     const attempts: number[] = [];
     const world = testAgents(
       careful((ctx) =>
@@ -105,7 +105,7 @@ describe('a step that may run only once', () => {
     expect(attempts).toEqual([1, 2, 3]);
   });
 
-  it('does not know the outcome of a second attempt in which the process died', async () => {
+  it('has an unknown outcome when the process crashes in a second attempt', async () => {
     let calls = 0;
     const world = testAgents(
       careful((ctx) =>
@@ -124,14 +124,14 @@ describe('a step that may run only once', () => {
           .catch((error: Known) => error.code),
       ),
     );
-    // The crash after the first attempt: its failure is not recorded, so it is not known either.
+    // The crash is after the first attempt: its failure is not recorded, so its outcome is unknown too.
     const run = await world.start({});
     await world.skip({ hours: 1 });
     expect(await run.result()).toBe('OUTCOME_UNKNOWN');
     expect(calls).toBe(1);
   });
 
-  it('does not know the outcome of an attempt that took too long, and does not try again', async () => {
+  it('has an unknown outcome when an attempt times out, and is not retried', async () => {
     let calls = 0;
     const world = testAgents(
       careful((ctx) =>
@@ -152,7 +152,7 @@ describe('a step that may run only once', () => {
     expect(calls).toBe(1);
   });
 
-  it('is over after a FatalError', async () => {
+  it('is not retried after a FatalError', async () => {
     let calls = 0;
     const world = testAgents(
       careful((ctx) =>
@@ -172,7 +172,7 @@ describe('a step that may run only once', () => {
     expect(calls).toBe(1);
   });
 
-  it('fails the run where the agent does not catch it, and runs again only when somebody retries the run', async () => {
+  it('fails the run when the agent does not catch its error, and runs again only when the run is retried', async () => {
     let paid = 0;
     const world = testAgents(
       careful((ctx) =>

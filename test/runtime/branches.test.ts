@@ -8,7 +8,7 @@ import { randomFrom } from '../faults/seeded.ts';
 
 const branching = <T>(run: (ctx: AgentContext) => Promise<T>) => agent({ name: 'branching', run });
 
-/** Lets other work go first. */
+/** Yields to other tasks. */
 async function ticks(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await tick();
 }
@@ -16,7 +16,7 @@ async function ticks(count: number): Promise<void> {
 const ONCE = { retry: { attempts: 1 } };
 
 describe('ctx.all and ctx.map', () => {
-  it('give results in the order of the branches, whichever finishes first', async () => {
+  it('return results in the order of the branches, whichever finishes first', async () => {
     const run = await testAgents(
       branching(async (ctx) => ({
         mapped: await ctx.map('map', [30, 20, 10], (branch, n, i) =>
@@ -44,7 +44,7 @@ describe('ctx.all and ctx.map', () => {
     });
   });
 
-  it('keep to their concurrency, and begin in the order of the list', async () => {
+  it('respect the concurrency limit, and start branches in order', async () => {
     let under = 0;
     let most = 0;
     const began: number[] = [];
@@ -72,7 +72,7 @@ describe('ctx.all and ctx.map', () => {
     expect(began).toEqual(Array.from({ length: 20 }, (_, i) => i));
   });
 
-  it('fail with the first failure, and do not begin what is left', async () => {
+  it('fail with the first failure, and do not start the remaining branches', async () => {
     const began: number[] = [];
     const run = await testAgents(
       branching(async (ctx) => {
@@ -100,7 +100,7 @@ describe('ctx.all and ctx.map', () => {
     expect(began).toEqual([0, 1]);
   });
 
-  it('leave what is inside a branch that is left, however deep', async () => {
+  it('abandon nested branches with the branch that contains them', async () => {
     const began: string[] = [];
     const slow = (name: string) => async () => {
       began.push(name);
@@ -133,12 +133,12 @@ describe('ctx.all and ctx.map', () => {
     ['enough', { enough: 3 }],
     ['enough', { enough: -1 }],
     ['enough', { enough: 0.5 }],
-  ])('refuse a %s that is none: %o', async (what, options) => {
+  ])('reject an invalid %s: %o', async (what, options) => {
     const run = await testAgents(branching((ctx) => ctx.map('work', [1, 2], () => 1, options))).start({});
     await expect(run.result()).rejects.toThrow(new RegExp(`\`${what}\``));
   });
 
-  it('refuse what is no function', async () => {
+  it('reject a branch that is not a function', async () => {
     const given = { a: () => 1, b: Promise.resolve(2) } as unknown as { a: () => number };
     const run = await testAgents(branching((ctx) => ctx.all('work', given))).start({});
     await expect(run.result()).rejects.toThrow(
@@ -147,8 +147,8 @@ describe('ctx.all and ctx.map', () => {
   });
 });
 
-describe('enough', () => {
-  it('ends when so many succeeded, and says how each branch ended', async () => {
+describe('the `enough` option', () => {
+  it('completes when that many branches have succeeded, and returns the outcome of each branch', async () => {
     const run = await testAgents(
       branching((ctx) =>
         ctx.map(
@@ -176,7 +176,7 @@ describe('enough', () => {
     ]);
   });
 
-  it('fails with all the reasons when it can no longer be reached', async () => {
+  it('fails with all reasons when too many branches have failed', async () => {
     const run = await testAgents(
       branching((ctx) =>
         ctx
@@ -187,7 +187,7 @@ describe('enough', () => {
     expect(await run.result()).toEqual(['Too many branches failed for 2 to succeed.', ['no 1', 'no 3']]);
   });
 
-  it('of none runs nothing', async () => {
+  it('runs no branch when it is 0', async () => {
     const run = await testAgents(
       branching((ctx) => ctx.map('offers', [1, 2], () => Promise.reject(new Error('ran')), { enough: 0 })),
     ).start({});
@@ -204,7 +204,7 @@ describe('enough', () => {
             'offers',
             [0, 1, 2, 3, 4, 5],
             async (branch, n) => {
-              // Outside of a step, so that each replay has a timing of its own.
+              // Outside a step, so that the timing differs in each replay.
               await ticks(Math.floor(random() * 8));
               const asked = await branch.step('ask', () => ticks(Math.floor(random() * 8)).then(() => n));
               await ticks(Math.floor(random() * 8));
@@ -227,7 +227,7 @@ describe('enough', () => {
     }
   });
 
-  it('keeps the winner of a race of waits, however late the run is replayed', async () => {
+  it('keeps the winner of a race between waits, however late the run is replayed', async () => {
     const seen: (string | undefined)[] = [];
     const world = testAgents(
       branching(async (ctx) => {
@@ -250,7 +250,7 @@ describe('enough', () => {
     expect(seen).toEqual(['signal', 'signal']);
   });
 
-  it('undoes what a branch did that was left, also in another process', async () => {
+  it('undoes the steps of an abandoned branch, also in another process', async () => {
     const undone: string[] = [];
     const world = testAgents(
       branching(async (ctx) => {
@@ -277,7 +277,7 @@ describe('enough', () => {
 });
 
 describe('a run that failed in a branch', () => {
-  it('goes on with a retry: what failed runs again, what was left runs, what succeeded does not', async () => {
+  it('resumes on retry: failed and abandoned branches run, succeeded ones do not run again', async () => {
     let broken = true;
     const calls: string[] = [];
     const world = testAgents(
@@ -311,7 +311,7 @@ describe('a run that failed in a branch', () => {
     expect(calls).toEqual(['a1', 'a2', 'b1', 'b2', 'b2', 'c1', 'c2']);
   });
 
-  it('goes on with a retry also when the agent wrapped the error, or too many failed', async () => {
+  it('resumes on retry when the agent wrapped the error or too many branches failed', async () => {
     let broken = true;
     const calls: string[] = [];
     const world = testAgents(
@@ -379,7 +379,7 @@ describe('the count of branches', () => {
     expect(seen).toEqual([]);
   });
 
-  /** Two of three must succeed: `quick` does, `paid` can be undone, and `slow` is left. Then the run fails. */
+  /** Two of three must succeed: `quick` does, `paid` can be undone, and `slow` is abandoned. Then the run fails. */
   function twoOfThree() {
     const now = { paying: true, quick: true, failing: true };
     const did: string[] = [];
@@ -417,7 +417,7 @@ describe('the count of branches', () => {
     return { agents, now, did };
   }
 
-  it('is found out anew by a retry when a branch that counted has to run again', async () => {
+  it('is determined again by a retry when a counted branch has to run again', async () => {
     const { agents, now, did } = twoOfThree();
     const run = await agents.start({});
     expect(await run.status()).toBe('FAILED');
@@ -428,7 +428,7 @@ describe('the count of branches', () => {
     expect(await run.result()).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('is found out anew by a rewind when a branch that counted was undone since', async () => {
+  it('is determined again by a rewind when a counted branch was undone since', async () => {
     const { agents, now, did } = twoOfThree();
     const run = await agents.start({});
     const before = (await run.checkpoints()).find(({ toolResults }) => 'offers' in toolResults);
@@ -439,7 +439,7 @@ describe('the count of branches', () => {
     expect(await run.result()).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('is found out anew by a fork that gives an operation of a branch another result', async () => {
+  it('is determined again by a fork that replaces the result of an operation in a branch', async () => {
     const { agents, now } = twoOfThree();
     now.failing = false;
     const run = await agents.start({});
@@ -450,7 +450,7 @@ describe('the count of branches', () => {
     expect(await agents.run(id).result()).toEqual(['rejected', 'fulfilled', 'fulfilled']);
   });
 
-  it('stays as it is when a step is undone in a branch that did not count', async () => {
+  it('does not change when a step is undone in a branch that did not count', async () => {
     const did: string[] = [];
     let failing = true;
     const world = testAgents(
@@ -484,7 +484,7 @@ describe('the count of branches', () => {
     expect(did).toEqual(['hold', 'release']);
   });
 
-  it('fails a run with STEP_MISMATCH on code that needs more branches than were counted', async () => {
+  it('fails the run with STEP_MISMATCH when new code needs more branches than were counted', async () => {
     let enough = 1;
     const world = testAgents(
       branching(async (ctx) => {
@@ -502,8 +502,8 @@ describe('the count of branches', () => {
   });
 });
 
-describe('results that finish together', () => {
-  /** Memory that counts its commits. */
+describe('steps that finish together', () => {
+  /** A memory storage that counts its commits. */
   function counting() {
     const { records, payloads } = memoryStorage();
     const counts = { commits: 0 };
@@ -520,7 +520,7 @@ describe('results that finish together', () => {
     return { storage, counts };
   }
 
-  it('share one write: 1,000 parallel steps are a handful of commits', async () => {
+  it('share a write: 1,000 parallel steps need only a few commits', async () => {
     const { storage, counts } = counting();
     const items = Array.from({ length: 1_000 }, (_, i) => i);
     let calls = 0;
@@ -540,13 +540,13 @@ describe('results that finish together', () => {
     const run = await world.start({});
     expect(await run.result()).toBe(499_500);
     expect(calls).toBe(1_000);
-    // The start, the claim, the steps together, the last step, the end.
+    // One commit each for the start, the claim, the parallel steps, the last step and the end.
     expect(counts.commits).toBeLessThanOrEqual(6);
     const last = (await run.checkpoints()).at(-1);
     expect(last?.stepNumber).toBe(1_001);
   });
 
-  it('are each there after a crash of one of them', async () => {
+  it('are all recorded when the process crashes in one of them', async () => {
     let calls = 0;
     const items = Array.from({ length: 1_000 }, (_, i) => i);
     const world = testAgents(
@@ -565,7 +565,7 @@ describe('results that finish together', () => {
     expect(calls).toBe(1_000);
   });
 
-  it('are as many commits as steps when they come one after the other', async () => {
+  it('need one commit each when they run in sequence', async () => {
     const { storage, counts } = counting();
     const world = testAgents(
       branching(async (ctx) => {

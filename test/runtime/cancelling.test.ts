@@ -24,7 +24,7 @@ const waits = {
   SLEEPING: (ctx: AgentContext) => ctx.sleep('night', { hours: 8 }),
 };
 
-/** Books, waits in one of the ways, and writes down what it did. */
+/** Books a flight and a hotel, then waits; `did` logs each booking and each undo. */
 function booking(wait: (ctx: AgentContext) => Promise<unknown>) {
   const did: string[] = [];
   const travel = agent({
@@ -50,7 +50,7 @@ function booking(wait: (ctx: AgentContext) => Promise<unknown>) {
 }
 
 describe.each(Object.entries(waits))('cancelling a run that is %s', (status, wait) => {
-  it('ends it at once when there is nothing to undo', async () => {
+  it('ends it immediately when there is nothing to undo', async () => {
     const { travel, did } = booking(wait);
     const world = testAgents(travel);
     const run = await world.start({ undoes: false }, { id: 'r' });
@@ -64,7 +64,7 @@ describe.each(Object.entries(waits))('cancelling a run that is %s', (status, wai
     expect(did).toEqual(['flight', 'hotel']);
   });
 
-  it('wakes it to undo what it did, the last first, each once though processes die', async () => {
+  it('wakes it to undo its steps in reverse order, each once even when processes crash', async () => {
     const { travel, did } = booking(wait);
     const world = testAgents(travel, { deliverTwice: true });
     const run = await world.start({ undoes: true }, { id: 'r' });
@@ -77,8 +77,8 @@ describe.each(Object.entries(waits))('cancelling a run that is %s', (status, wai
   });
 });
 
-describe('cancelling', () => {
-  it('a run that nobody has begun ends it, and the agent never runs', async () => {
+describe('cancel', () => {
+  it('ends a run that was never claimed without running the agent', async () => {
     const { travel, did } = booking(waits.SLEEPING);
     const world = testAgents(travel);
     const run = await world.agent.start({ undoes: true }, { id: 'r' });
@@ -88,7 +88,7 @@ describe('cancelling', () => {
     expect(did).toEqual([]);
   });
 
-  it('twice is once', async () => {
+  it('has no further effect when it is repeated', async () => {
     const { travel, did } = booking(waits.WAITING_FOR_SIGNAL);
     const world = testAgents(travel);
     const run = await world.start({ undoes: true }, { id: 'r' });
@@ -100,7 +100,7 @@ describe('cancelling', () => {
     expect(did).toEqual(['flight', 'hotel', 'unhotel', 'unflight']);
   });
 
-  it('a run that has succeeded changes nothing', async () => {
+  it('does not change a run that has succeeded', async () => {
     const world = testAgents(agent({ name: 'quick', run: () => 1 }));
     const run = await world.start({}, { id: 'r' });
     const before = await run.checkpoints();
@@ -109,13 +109,13 @@ describe('cancelling', () => {
     expect(await run.result()).toBe(1);
   });
 
-  it('an unknown run is RUN_NOT_FOUND, and a reason that is no text is refused', async () => {
+  it('throws RUN_NOT_FOUND for an unknown run, and rejects a reason that is not text', async () => {
     const { run } = testAgents(agent({ name: 'quick', run: () => 1 }));
     await expect(run('nobody').cancel()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     await expect(run('nobody').cancel('x'.repeat(2001))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  it('withdraws open approvals in the transaction that takes the next version', async () => {
+  it('withdraws pending approvals in the transaction that appends the next version', async () => {
     const commits: string[][] = [];
     const storage = interceptCommits(memoryStorage(), async (writes, commit) => {
       await commit();
@@ -141,7 +141,7 @@ describe('cancelling', () => {
     });
   });
 
-  it('while a step runs records what it gave, undoes it, and begins nothing more', async () => {
+  it('records and undoes a step that is running, and starts no further step', async () => {
     const [began, finish] = [gate(), gate()];
     const did: string[] = [];
     const busy = agent({
@@ -151,7 +151,7 @@ describe('cancelling', () => {
           'pay',
           async () => {
             began.open();
-            await finish.loaded;
+            await finish.opened;
             did.push('paid');
             return 12;
           },
@@ -163,7 +163,7 @@ describe('cancelling', () => {
     const world = testAgents(busy);
     await world.agent.start({}, { id: 'r' });
     const settled = world.settle();
-    await began.loaded;
+    await began.opened;
     expect(await world.agent.run('r').cancel('stop')).toBe('ENDING');
     finish.open();
     await settled;
@@ -176,14 +176,14 @@ describe('cancelling', () => {
     expect(world.invocations).toHaveLength(1);
   });
 
-  it('while a step runs that the agent did not wait for ends the run all the same', async () => {
+  it('ends a run with a running step that the agent does not await', async () => {
     const [began, finish] = [gate(), gate()];
     const careless = agent({
       name: 'careless',
       async run(ctx) {
         void ctx.step('work', async () => {
           began.open();
-          await finish.loaded;
+          await finish.opened;
         });
         return 'returned';
       },
@@ -192,7 +192,7 @@ describe('cancelling', () => {
     await world.agent.start({}, { id: 'r' });
     const before = world.clock.now();
     const settled = world.settle();
-    await began.loaded;
+    await began.opened;
     await world.agent.run('r').cancel();
     finish.open();
     await settled;
@@ -201,12 +201,12 @@ describe('cancelling', () => {
     expect(world.clock.now()).toBe(before);
   });
 
-  it('a run whose process has died leads to its end in the next one', async () => {
+  it('ends a run whose process has crashed, in the next process', async () => {
     const { travel, did } = booking(waits.SLEEPING);
     const world = testAgents(travel, { storage: memoryStorage() });
     await world.agent.start({ undoes: true }, { id: 'r' });
     const until = world.clock.now() + 60_000;
-    // A process that claims the run and is never heard of again.
+    // A process that claims the run and never reports back.
     const crashed = travel.with({
       ...otherProcessOptions(world),
       probe: (moment) => (moment === 'recorded' ? 'crash' : undefined),
@@ -220,8 +220,8 @@ describe('cancelling', () => {
   });
 });
 
-describe('cancelling at the moment when', () => {
-  it('somebody approves: the approval stays approved, and the run is cancelled', async () => {
+describe('a cancel that races with another event', () => {
+  it('cancels the run and keeps an approval that was decided first', async () => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'CANCELLED');
     const world = testAgents(agent({ name: 'asking', run: (ctx) => ctx.approval('ask', ANN) }), { storage });
     const run = await world.start({}, { id: 'r' });
@@ -233,7 +233,7 @@ describe('cancelling at the moment when', () => {
     expect(await viewApproval(at, 'ask')).toMatchObject({ status: 'APPROVED' });
   });
 
-  it('somebody approves, and the cancel is first: the approver is told that it was withdrawn', async () => {
+  it('withdraws an approval when it is first, and rejects the late decision', async () => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'READY');
     const world = testAgents(agent({ name: 'asking', run: (ctx) => ctx.approval('ask', ANN) }), { storage });
     const run = await world.start({}, { id: 'r' });
@@ -243,7 +243,7 @@ describe('cancelling at the moment when', () => {
     expect(await run.status()).toBe('CANCELLED');
   });
 
-  it('the run ends: the first of the two holds, and if it is the cancel, what was done is undone', async () => {
+  it('loses to the end of the run or wins against it; when it wins, completed steps are undone', async () => {
     const did: string[] = [];
     const quick = agent({
       name: 'quick',
@@ -267,7 +267,7 @@ describe('cancelling at the moment when', () => {
     expect(did).toEqual(['paid']);
   });
 
-  it('it fails and all is undone: it is cancelled in the same invocation, and nothing is undone twice', async () => {
+  it('cancels a run that is failing in the same invocation, and undoes no step twice', async () => {
     const did: string[] = [];
     const child = agent({ name: 'child', run: (ctx) => ctx.sleep('long', { days: 9 }) });
     const failing = agent({
@@ -294,7 +294,7 @@ describe('cancelling at the moment when', () => {
     expect(await world.run('r.both[0]/child').status()).toBe('CANCELLED');
   });
 
-  it('what it undoes has to wait: it waits on, without a process', async () => {
+  it('lets an undo that waits for a retry continue to wait, suspended', async () => {
     const did: string[] = [];
     const failing = agent({
       name: 'failing',
@@ -321,7 +321,7 @@ describe('cancelling at the moment when', () => {
     expect(did).toEqual(['paid', 'unpaid']);
   });
 
-  /** An `undo` that has to wait for two hours first, and what was done. */
+  /** A step whose `undo` succeeds only after a retry delay of two hours; `did` logs its calls. */
   function busyUndo() {
     const did: string[] = [];
     const undo = (_: unknown, { attempt }: { attempt: number }) => {
@@ -353,7 +353,7 @@ describe('cancelling at the moment when', () => {
           { storage },
         ),
     ],
-  ])('a %s agent ends and its undo must wait: the run suspends without a process', async (_, open) => {
+  ])('suspends the run of a %s agent that just returned, when its undo waits for a retry', async (_, open) => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'SUCCEEDED');
     const paying = busyUndo();
     const world = open(storage, paying);
@@ -368,7 +368,7 @@ describe('cancelling at the moment when', () => {
     expect(paying.did).toEqual(['paid', 'unpaid']);
   });
 
-  it('it suspends: the suspend finds the cancel', async () => {
+  it('is found by the write that suspends the run', async () => {
     const { travel, did } = booking(waits.SLEEPING);
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'SLEEPING');
     const world = testAgents(travel, { storage });
@@ -379,7 +379,7 @@ describe('cancelling at the moment when', () => {
     expect(world.invocations).toHaveLength(1);
   });
 
-  it('it asks people: the question is never asked, or withdrawn', async () => {
+  it('withdraws an approval that is just being requested, or prevents it', async () => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'WAITING_FOR_APPROVAL');
     const world = testAgents(agent({ name: 'asking', run: (ctx) => ctx.approval('ask', ANN) }), { storage });
     storage.happens.event = () => world.agent.run('r').cancel();
@@ -397,7 +397,7 @@ describe('cancelling a run with children', () => {
   const sleeper = agent({ name: 'sleeper', run: (ctx) => ctx.sleep('long', { days: 9 }) });
   const middle = agent({ name: 'middle', run: (ctx) => ctx.call(sleeper, {}) });
 
-  it('cancels them too, however deep, also where there is nothing to undo', async () => {
+  it('cancels them at any depth, even when there is nothing to undo', async () => {
     const top = agent({ name: 'top', run: (ctx) => ctx.call(middle, {}) });
     const world = testAgents(top, { agents: [middle, sleeper] });
     const run = await world.start({}, { id: 'r' });
@@ -406,7 +406,7 @@ describe('cancelling a run with children', () => {
     for (const id of ['r', 'r.middle', 'r.middle.sleeper']) expect(await world.run(id).status()).toBe('CANCELLED');
   });
 
-  it('leaves alone those that had ended', async () => {
+  it('does not change children that have ended', async () => {
     const quick = agent({ name: 'quick', run: () => 1 });
     const top = agent({
       name: 'top',
@@ -422,7 +422,7 @@ describe('cancelling a run with children', () => {
     expect(await world.run('r.sleeper').status()).toBe('CANCELLED');
   });
 
-  it('cancels them when the run times out or fails, too', async () => {
+  it('also happens when the run times out or fails', async () => {
     const timed = agent({ name: 'timed', timeout: { hours: 1 }, run: (ctx) => ctx.call(sleeper, {}) });
     const world = testAgents(timed, { agents: [sleeper] });
     await world.start({}, { id: 'r' });
@@ -448,7 +448,7 @@ describe('cancelling a run with children', () => {
     expect(await other.run('r.both[0]/sleeper').status()).toBe('CANCELLED');
   });
 
-  it('tells the parent when it is the child that was cancelled', async () => {
+  it('wakes the parent when only the child is cancelled', async () => {
     const top = agent({
       name: 'top',
       run: (ctx) => ctx.call(sleeper, {}).catch((error: Error) => `${error.message} / ${String(error.cause)}`),
@@ -460,8 +460,8 @@ describe('cancelling a run with children', () => {
   });
 });
 
-describeOnEachStorage('cancelling', (open) => {
-  it('undoes what was done, withdraws what is asked, and cancels children', async () => {
+describeOnEachStorage('cancel', (open) => {
+  it('undoes completed steps, withdraws pending approvals and cancels children', async () => {
     const did: string[] = [];
     const child = agent({ name: 'child', run: (ctx) => ctx.sleep('long', { days: 9 }) });
     const parent = agent({

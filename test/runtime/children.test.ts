@@ -3,7 +3,14 @@ import { WaitstateError } from '../../lambda/core/errors.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeOnEachStorage, headIn, headOf, interceptCommits, withEventBefore } from './storages.ts';
+import {
+  describeOnEachStorage,
+  headIn,
+  headOf,
+  interceptCommits,
+  otherProcessOptions,
+  withEventBefore,
+} from './storages.ts';
 
 const doubled: number[] = [];
 const doubling = agent({
@@ -30,7 +37,7 @@ const failing = agent({
 });
 
 describe('a child run', () => {
-  it('gives its result to the parent, which waits suspended', async () => {
+  it('returns its result to the parent, which is suspended meanwhile', async () => {
     const parent = agent({
       name: 'parent',
       async run(ctx) {
@@ -47,7 +54,7 @@ describe('a child run', () => {
     expect(world.invocations).toHaveLength(4);
   });
 
-  it('knows its parent, and is of the same owner', async () => {
+  it('records its parent, and has the same owner', async () => {
     const parent = agent({ name: 'parent', run: (ctx) => ctx.call('doubling', { n: 4 }) });
     const world = testAgents(parent, { agents: [doubling] });
     const run = await world.start({}, { id: 'r', owner: 'ann' });
@@ -57,7 +64,17 @@ describe('a child run', () => {
     expect(await headOf(world.agent, 'r.doubling')).toMatchObject({ agent: 'doubling', owner: 'ann' });
   });
 
-  it('that fails is an error of the parent with the cause, which it may catch', async () => {
+  it('starts in the tenant of its parent when the agent is invoked for another tenant', async () => {
+    const parent = agent({ name: 'parent', run: (ctx) => ctx.call('doubling', { n: 4 }) });
+    const world = testAgents(parent, { agents: [doubling] });
+    const acme = parent.with({ ...otherProcessOptions(world), tenant: 'acme' });
+    await acme.start({}, { id: 'r' });
+    await world.agent.invoke({ run: 'r', tenant: 'acme' }, { by: 'a', until: world.clock.now() + 60_000 });
+    expect(await acme.run('r.doubling').status()).toBe('READY');
+    await expect(world.run('r.doubling').status()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+  });
+
+  it('fails its call in the parent with an error that has the cause and can be caught', async () => {
     const parent = agent({ name: 'parent', run: (ctx) => ctx.call(failing, {}) });
     const world = testAgents(parent, { agents: [failing] });
     const run = await world.start({}, { id: 'r' });
@@ -74,7 +91,7 @@ describe('a child run', () => {
     expect(await other.result()).toContain('caught: Run "r.failing" of agent "failing" failed');
   });
 
-  it('that failed and was retried gives its result to the parent that is retried after it', async () => {
+  it('returns its result to a retried parent when it was retried first', async () => {
     let broken = true;
     const fragile = agent({
       name: 'fragile',
@@ -82,7 +99,7 @@ describe('a child run', () => {
       run: (ctx) =>
         ctx.step('try', () => {
           if (broken) throw new Error('broken');
-          return 'mended';
+          return 'fixed';
         }),
     });
     const parent = agent({ name: 'parent', run: (ctx) => ctx.call(fragile, {}) });
@@ -93,10 +110,10 @@ describe('a child run', () => {
     await world.run('r.fragile').retry();
     expect(await world.run('r.fragile').status()).toBe('SUCCEEDED');
     await run.retry();
-    expect(await run.result()).toBe('mended');
+    expect(await run.result()).toBe('fixed');
   });
 
-  it('that ends before its parent suspends is not missed', async () => {
+  it('wakes its parent even if it ends before the parent suspends', async () => {
     const parent = agent({ name: 'parent', run: (ctx) => ctx.call(doubling, { n: 21 }) });
     const storage = memoryStorage();
     const watched = withEventBefore(storage, (writes) => headIn(writes)?.status === 'WAITING_FOR_SIGNAL');
@@ -109,7 +126,7 @@ describe('a child run', () => {
     expect(await run.result()).toBe(42);
   });
 
-  it('is started once, also when its parent dies between starting it and remembering that', async () => {
+  it('is started once, even when the parent crashes between starting it and recording that', async () => {
     doubled.length = 0;
     let failures = 3;
     const storage = interceptCommits(memoryStorage(), async (writes, commit) => {
@@ -125,7 +142,7 @@ describe('a child run', () => {
     expect(doubled).toEqual([3]);
   });
 
-  it('may have children of its own, and these theirs', async () => {
+  it('can have children, which can have children too', async () => {
     const depth: string[] = [];
     const inner = agent({
       name: 'inner',
@@ -146,7 +163,7 @@ describe('a child run', () => {
     expect(await world.run('r.middle.inner.doubling').status()).toBe('SUCCEEDED');
   });
 
-  it('may be one of many at once, and of one agent one after the other', async () => {
+  it('can run in parallel with others, or after another run of the same agent', async () => {
     const parent = agent({
       name: 'parent',
       async run(ctx) {
@@ -160,7 +177,7 @@ describe('a child run', () => {
     expect(await (await world.start({}, { id: 'r' })).result()).toEqual([2, 4, 6, 8, 10, 20, 40]);
   });
 
-  it('may have an id of its own; the id of a run of another agent is refused', async () => {
+  it('can have a custom id, unless a run of another agent has it', async () => {
     const parent = agent({ name: 'parent', run: (ctx, input: { id: string }) => ctx.call(doubling, { n: 1 }, input) });
     const world = testAgents(parent, { agents: [doubling] });
     expect(await (await world.start({ id: 'mine' }, { id: 'r' })).result()).toBe(2);
@@ -169,7 +186,7 @@ describe('a child run', () => {
     await expect(taken.result()).rejects.toMatchObject({ cause: { code: 'RUN_EXISTS' } });
   });
 
-  it('that somebody else has started is refused while it runs: nobody would tell the parent of its end', async () => {
+  it('cannot be a running run that the parent did not start: it would not wake the parent when it ends', async () => {
     const parent = agent({ name: 'parent', run: (ctx) => ctx.call(waiting, {}, { id: 'shared' }) });
     const world = testAgents(parent, { agents: [waiting] });
     const first = await world.start({}, { id: 'one' });
@@ -179,7 +196,7 @@ describe('a child run', () => {
     expect(await first.result()).toBe('done');
   });
 
-  it('that is deleted while its parent waits is an error of the parent when it looks', async () => {
+  it('fails its call in the parent when it was deleted while the parent waits', async () => {
     const parent = agent({
       name: 'parent',
       run: (ctx) =>
@@ -197,8 +214,8 @@ describe('a child run', () => {
   });
 });
 
-describeOnEachStorage('children', (open) => {
-  it('end, fail and go on in other processes, and their parents hear of it once', async () => {
+describeOnEachStorage('child runs', (open) => {
+  it('end, fail and resume in other processes, and wake their parents once', async () => {
     const parent = agent({
       name: 'parent',
       async run(ctx) {

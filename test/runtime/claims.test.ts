@@ -15,7 +15,7 @@ import {
 
 const MINUTE = 60_000;
 
-/** Does five steps, and writes down each that it does. */
+/** An agent of five steps that logs each one. */
 function working(maxAttempts = 5) {
   const did: number[] = [];
   const worker = agent({
@@ -39,7 +39,7 @@ function held() {
       await ctx.step('first', async () => {
         did.push('first');
         began.open();
-        await finish.loaded;
+        await finish.opened;
       });
       return ctx.step('second', () => did.push('second'));
     },
@@ -48,18 +48,18 @@ function held() {
 }
 
 describe('a claim', () => {
-  it('takes a version and a lease until the function is over, with some grace', async () => {
+  it('appends a version and takes a lease until the function times out, plus a grace period', async () => {
     const { holder, began, finish } = held();
     const world = testAgents(holder);
     await world.agent.start({}, { id: 'r' });
     const until = world.clock.now() + MINUTE;
     const invoked = world.agent.invoke({ run: 'r' }, { by: 'a', until });
-    await began.loaded;
+    await began.opened;
     const head = await headOf(world.agent, 'r');
     expect(head).toMatchObject({ status: 'RUNNING', version: 2 });
     expect(head.work).toMatchObject({
       lease: { by: 'a', until: until + 2_000 },
-      // Due as it was when it was started: most invocations are over before anybody looks.
+      // The due time does not change: most invocations end before it.
       dueAt: until,
       claims: 1,
       claimed: 2,
@@ -69,20 +69,23 @@ describe('a claim', () => {
     expect((await headOf(world.agent, 'r')).work?.lease).toBeUndefined();
   });
 
-  it('by a second invocation steps aside while the first one runs', async () => {
+  it('is skipped by a second invocation while the first one runs', async () => {
     const { holder, did, began, finish } = held();
     const world = testAgents(holder);
     await world.agent.start({}, { id: 'r' });
     const claimant = { by: 'a', until: world.clock.now() + MINUTE };
     const invoked = world.agent.invoke({ run: 'r' }, claimant);
-    await began.loaded;
-    expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({ end: 'skipped', reason: 'taken' });
+    await began.opened;
+    expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({
+      end: 'skipped',
+      reason: 'taken',
+    });
     finish.open();
     expect(await invoked).toMatchObject({ status: 'SUCCEEDED' });
     expect(did).toEqual(['first', 'second']);
   });
 
-  it('of two that come at once is one', async () => {
+  it('succeeds for one of several concurrent invocations', async () => {
     const { worker, did } = working();
     const world = testAgents(worker);
     await world.agent.start({}, { id: 'r' });
@@ -94,7 +97,7 @@ describe('a claim', () => {
     expect(did).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('by the same invocation, tried again, takes its own lease over at once', async () => {
+  it('takes over its own lease immediately when the same invocation is retried', async () => {
     const { worker, did } = working();
     const world = testAgents(worker);
     await world.agent.start({}, { id: 'r' });
@@ -104,12 +107,15 @@ describe('a claim', () => {
       probe: (moment, _, step) => (moment === 'recorded' && step === 'work#2' ? 'crash' : undefined),
     });
     expect(await dying.invoke({ run: 'r' }, claimant)).toMatchObject({ end: 'failed' });
-    expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({ end: 'skipped', reason: 'taken' });
+    expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({
+      end: 'skipped',
+      reason: 'taken',
+    });
     expect(await world.agent.invoke({ run: 'r' }, claimant)).toMatchObject({ status: 'SUCCEEDED' });
     expect(did).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('of a run whose process has died is made by the sweeper when the lease is over, not before', async () => {
+  it('follows a crash when the lease has ended and the sweeper delivers the run, not earlier', async () => {
     const { worker } = working();
     const world = testAgents(worker);
     await world.agent.start({}, { id: 'r' });
@@ -121,7 +127,7 @@ describe('a claim', () => {
     expect(await world.run('r').status()).toBe('SUCCEEDED');
   });
 
-  it('is refused for a run that waits, has ended, was deleted or never was', async () => {
+  it('is skipped for a run that waits, has ended, was deleted or never existed', async () => {
     const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal('go') });
     const world = testAgents(waiting);
     const run = await world.start({}, { id: 'r' });
@@ -137,7 +143,7 @@ describe('a claim', () => {
     expect(await invoke('nobody')).toEqual({ end: 'skipped', reason: 'gone' });
   });
 
-  it('meets a signal that comes at the same moment, and both hold', async () => {
+  it('takes effect together with a concurrent signal', async () => {
     const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal('go') });
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'RUNNING');
     const world = testAgents(waiting, { storage });
@@ -148,8 +154,8 @@ describe('a claim', () => {
   });
 });
 
-describe('a process that comes back after its lease', () => {
-  it('loses its write and stops; what it did is recorded once, by the other', async () => {
+describe('a process that continues after its lease has ended', () => {
+  it('is fenced and stops; its step is recorded once, by the other process', async () => {
     const did: string[] = [];
     const worker = agent({
       name: 'worker',
@@ -166,18 +172,18 @@ describe('a process that comes back after its lease', () => {
     const world = testAgents(worker, { storage });
     await world.agent.start({}, { id: 'r' });
     const [paused, goesOn] = [gate(), gate()];
-    // The commit of the first step is held up until the lease is long over.
+    // The commit of the first step is delayed until long after the lease has ended.
     const frozen = interceptCommits(storage, async (writes, commit) => {
       const isStep = writes.some((write) => 'put' in write && write.put.key === 'c0000000003');
       if (isStep) {
         paused.open();
-        await goesOn.loaded;
+        await goesOn.opened;
       }
       await commit();
     });
     const zombie = worker.with({ ...otherProcessOptions(world), storage: frozen });
     const invoked = zombie.invoke({ run: 'r' }, { by: 'zombie', until: world.clock.now() + MINUTE });
-    await paused.loaded;
+    await paused.opened;
     await world.skip({ minutes: 2 });
     expect(await world.run('r').status()).toBe('SUCCEEDED');
     const before = await world.run('r').checkpoints();
@@ -188,12 +194,12 @@ describe('a process that comes back after its lease', () => {
     expect(before.map(({ step, kind }) => step ?? kind)).toEqual(['save', 'claim', 'claim', 'first', 'second', 'save']);
   });
 
-  it('loses to a rewind, too', async () => {
+  it('is fenced by a rewind, too', async () => {
     const { holder, did, began, finish } = held();
     const world = testAgents(holder);
     await world.agent.start({}, { id: 'r' });
     const invoked = world.agent.invoke({ run: 'r' }, { by: 'a', until: world.clock.now() + MINUTE });
-    await began.loaded;
+    await began.opened;
     await world.agent.run('r').rewind(1);
     finish.open();
     expect(await invoked).toEqual({ end: 'fenced' });
@@ -203,7 +209,7 @@ describe('a process that comes back after its lease', () => {
   });
 });
 
-describe('deliveries that come twice', () => {
+describe('duplicate deliveries', () => {
   it('run every step once', async () => {
     const { worker, did } = working();
     const world = testAgents(worker, { deliverTwice: true });
@@ -214,8 +220,8 @@ describe('deliveries that come twice', () => {
   });
 });
 
-describe('a run whose processes die', () => {
-  it('without getting anywhere fails after as many attempts as the agent says, with the reason', async () => {
+describe('a run whose processes crash', () => {
+  it('fails with the reason after `maxAttempts` claims without progress', async () => {
     const { worker, did } = working();
     const world = testAgents(worker);
     world.crash({ before: 'work#3', times: 100 });
@@ -232,7 +238,7 @@ describe('a run whose processes die', () => {
     expect(other.invocations.filter(({ end }) => end === 'failed')).toHaveLength(2);
   });
 
-  it('undoes what it had done when it fails in this way', async () => {
+  it('undoes its completed steps when it fails in this way', async () => {
     const did: string[] = [];
     const paying = agent({
       name: 'paying',
@@ -248,7 +254,7 @@ describe('a run whose processes die', () => {
     expect(did).toEqual(['paid', 'unpaid']);
   });
 
-  it('goes on for ever as long as it gets somewhere', async () => {
+  it('continues without a limit as long as it makes progress', async () => {
     const { worker } = working();
     const world = testAgents(worker);
     for (let i = 1; i <= 5; i++) {
@@ -260,7 +266,7 @@ describe('a run whose processes die', () => {
     expect(world.invocations.filter(({ end }) => end === 'failed')).toHaveLength(15);
   });
 
-  it('can be retried when the cause is mended, and goes on from where it was', async () => {
+  it('can be retried when the cause is fixed, and resumes where it was', async () => {
     const { worker, did } = working();
     const world = testAgents(worker);
     world.crash({ before: 'work#3', times: 6 });
@@ -273,7 +279,7 @@ describe('a run whose processes die', () => {
 });
 
 describe('deliveries that fail', () => {
-  it('never count as attempts; they come again, later each time', async () => {
+  it('do not count as attempts, and are repeated at growing intervals', async () => {
     const { worker, did } = working();
     const storage = memoryStorage();
     const world = testAgents(worker, { storage });
@@ -316,7 +322,7 @@ describe('a run whose state is newer than the code', () => {
       },
     });
 
-  it('is parked with the reason in its head, backs off, and goes on with newer code', async () => {
+  it('is parked with the reason in its head, is delivered at growing intervals, and resumes on newer code', async () => {
     const storage = memoryStorage();
     const newer = testAgents(stateful(2), { storage });
     await newer.start({}, { id: 'r' });
@@ -341,18 +347,18 @@ describe('a run whose state is newer than the code', () => {
 });
 
 describeOnEachStorage('claims', (open) => {
-  it('fence off a process that comes back after its lease, and count crashes without progress', async () => {
+  it('fence a process that continues after its lease, and count crashes without progress', async () => {
     const { holder, did, began, finish } = held();
     const storage = await open();
     const world = testAgents(holder, { storage });
     await world.agent.start({}, { id: 'r' });
     const zombie = holder.with(otherProcessOptions(world));
     const invoked = zombie.invoke({ run: 'r' }, { by: 'zombie', until: world.clock.now() + 20 * MINUTE });
-    await began.loaded;
+    await began.opened;
     expect(await world.agent.invoke({ run: 'r' }, { by: 'b', until: world.clock.now() })).toMatchObject({
       reason: 'taken',
     });
-    // It does not notice how the time passes.
+    // This process does not notice that time passes.
     const other = testAgents(holder, { storage, now: new Date(world.clock.now() + 30 * MINUTE) });
     finish.open();
     await Promise.all([other.settle(), invoked]);

@@ -10,8 +10,8 @@ import { describeOnEachStorage, headOf } from './storages.ts';
 const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } });
 const SECRET = 'sesame';
 
-/** The same storage; everything that was ever written to it is kept. */
-function recorded(storage: Storage) {
+/** A storage that collects everything that is written to it, and searches it for the secret. */
+function recordWrites(storage: Storage) {
   const written: StoredRecord[] = [];
   const payloads: { readonly id: string; readonly bytes: Uint8Array }[] = [];
   const watched: Storage = {
@@ -43,7 +43,7 @@ function recorded(storage: Storage) {
   return { storage: watched, findings, written, payloads };
 }
 
-/** What can be read in bytes: as they are, and unpacked if they are packed. */
+/** The readable text of bytes: as they are, and decompressed if they are compressed. */
 function textsIn(bytes: Uint8Array): readonly string[] {
   const plain = Buffer.from(bytes).toString('latin1');
   try {
@@ -82,8 +82,8 @@ const secretive = agent({
 });
 
 describeOnEachStorage('a run with keys', (open) => {
-  it('keeps nothing readable of what it works on, and works as any other', async () => {
-    const { storage, findings, written, payloads } = recorded(await open());
+  it('stores no readable content, and behaves like any other run', async () => {
+    const { storage, findings, written, payloads } = recordWrites(await open());
     const world = testAgents(secretive, { agents: [child], storage, keys, deliverTwice: true });
     world.crash({ recorded: 'find' });
     await world.run('r').signal('early', `${SECRET} early`);
@@ -113,16 +113,16 @@ describeOnEachStorage('a run with keys', (open) => {
 });
 
 describe('a run without keys', () => {
-  it('is found readable by the same search, so that the search means something', async () => {
-    const { storage, findings } = recorded(memoryStorage());
+  it('is found readable by the same search, which shows that the search works', async () => {
+    const { storage, findings } = recordWrites(memoryStorage());
     const world = testAgents(secretive, { agents: [child], storage });
     await world.start({ text: `${SECRET} input` }, { id: 'r' });
     expect(findings().length).toBeGreaterThan(3);
   });
 });
 
-describe('a run whose key is not at hand', () => {
-  it('is parked, and goes on when it is', async () => {
+describe('a run whose key is unavailable', () => {
+  it('is parked, and resumes when the key is available', async () => {
     const storage = memoryStorage();
     const waiting = agent({ name: 'waiting', run: (ctx) => ctx.sleep('night', { hours: 8 }) });
     await testAgents(waiting, { storage, keys }).start({}, { id: 'r' });
@@ -137,7 +137,7 @@ describe('a run whose key is not at hand', () => {
     expect(await back.run('r').status()).toBe('SUCCEEDED');
   });
 
-  it('can still be told no more: its time runs out without the key', async () => {
+  it('still times out', async () => {
     const storage = memoryStorage();
     const timed = agent({ name: 'timed', timeout: { hours: 1 }, run: (ctx) => ctx.waitForSignal('go') });
     await testAgents(timed, { storage, keys }).start({}, { id: 'r' });

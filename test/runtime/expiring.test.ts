@@ -11,7 +11,7 @@ import { describeOnEachStorage } from './storages.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-// Ahead of every clock, so that a storage that removes by itself leaves alone what has not expired here.
+// Later than every real clock, so that a storage with TTL does not remove records that have not expired in the test.
 const NOW = new Date('2100-01-01T00:00:00Z');
 
 let calls = 0;
@@ -24,7 +24,7 @@ const listener = agent({
   },
 });
 
-/** A world whose storage is seen: what expires in it, and when. */
+/** A test environment that collects the records that are written. */
 function worldOn(storage: Storage) {
   const put: StoredRecord[] = [];
   const records: Storage['records'] = {
@@ -38,7 +38,7 @@ function worldOn(storage: Storage) {
   return { ...world, put, sweep: () => sweepDue({ runtime: world.agent.runtime }) };
 }
 
-/** What is kept until a moment, in each of the three ways. */
+/** The kinds of records that expire, and how long they are kept. */
 const kinds = {
   link: {
     lasts: HOUR,
@@ -66,40 +66,40 @@ const kinds = {
   },
 };
 
-describeOnEachStorage('what nobody misses', (open) => {
+describeOnEachStorage('an expiring record', (open) => {
   it.each(Object.entries(kinds))(
-    'goes by itself, or by a sweep where the storage removes nothing: a %s',
+    'is removed by the TTL of the storage, or by a sweep where the storage has none: a %s',
     async (_, kind) => {
       const storage = await open();
       const { put, sweep, ...world } = worldOn(storage);
       await world.start('signal', { id: 'r' });
       await kind.keep(world as TestEnvironment);
-      const moment = world.clock.now() + kind.lasts;
+      const expiryTime = world.clock.now() + kind.lasts;
       const [kept] = put.filter(kind.is);
       if (!kept) throw new Error('Nothing was kept.');
-      const isThere = async () => (await storage.records.read(kept.partition, [kept.key])).length > 0;
+      const exists = async () => (await storage.records.read(kept.partition, [kept.key])).length > 0;
       const goes = { expiresAt: kept.expiresAt, due: kept.lists?.due?.order };
-      // Nothing else has a moment: runs go as wholes.
+      // Nothing else has a TTL: runs are removed as a whole.
       expect(put.filter((record) => record.expiresAt !== undefined && record !== kept)).toEqual([]);
 
       if (storage.records.removesExpired) {
-        expect(goes).toEqual({ expiresAt: moment, due: undefined });
-        world.clock.moveTo(moment);
+        expect(goes).toEqual({ expiresAt: expiryTime, due: undefined });
+        world.clock.moveTo(expiryTime);
         expect(await sweep()).toMatchObject({ removed: 0, failed: [] });
-        expect(await isThere()).toBe(true);
+        expect(await exists()).toBe(true);
         return;
       }
-      expect(goes).toEqual({ expiresAt: undefined, due: timeOrder(moment) });
-      world.clock.moveTo(moment - 1);
+      expect(goes).toEqual({ expiresAt: undefined, due: timeOrder(expiryTime) });
+      world.clock.moveTo(expiryTime - 1);
       expect(await sweep()).toMatchObject({ removed: 0, failed: [] });
-      expect(await isThere()).toBe(true);
-      world.clock.moveTo(moment);
+      expect(await exists()).toBe(true);
+      world.clock.moveTo(expiryTime);
       expect(await sweep()).toMatchObject({ removed: 1, failed: [] });
-      expect(await isThere()).toBe(false);
+      expect(await exists()).toBe(false);
     },
   );
 
-  it('is swept where an older version gave it a place in the due list', async () => {
+  it('is swept when an older version listed it in the due index', async () => {
     const storage = await open();
     const older = { ...storage, records: { ...storage.records, removesExpired: false } };
     const { put, sweep, ...world } = worldOn(older);
@@ -110,7 +110,7 @@ describeOnEachStorage('what nobody misses', (open) => {
     expect(await now.sweep()).toMatchObject({ removed: 1, failed: [] });
   });
 
-  it('counts as gone at its moment, though nobody has removed it: a link', async () => {
+  it('is ignored once it has expired, even before it is removed: a link', async () => {
     const { clock, ...world } = worldOn(await open());
     await world.start('signal', { id: 'r' });
     const at = await world.agent.runtime.contexts.forRun('r');
@@ -123,7 +123,7 @@ describeOnEachStorage('what nobody misses', (open) => {
     expect(await errorOf(resolveToken(at, token))).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
   });
 
-  it('counts as gone at its moment, though nobody has removed it: a shared result', async () => {
+  it('is ignored once it has expired, even before it is removed: a shared result', async () => {
     const { clock, ...world } = worldOn(await open());
     const price = async () => {
       const { id } = await world.agent.start('price, for good');
@@ -131,7 +131,7 @@ describeOnEachStorage('what nobody misses', (open) => {
       return world.run(id).result();
     };
     const first = await price();
-    // Its time is over before it is swept: the agent alone goes on.
+    // No sweep runs here, so the expired value is still stored.
     clock.moveTo(clock.now() + 30 * DAY - 1);
     expect(await price()).toBe(first);
     clock.moveTo(clock.now() + 1);
@@ -139,7 +139,7 @@ describeOnEachStorage('what nobody misses', (open) => {
     expect(await price()).toBe(Number(first) + 1);
   });
 
-  it('counts as gone at its moment, though nobody has removed it: an early signal', async () => {
+  it('is ignored once it has expired, even before it is removed: an early signal', async () => {
     const { clock, ...world } = worldOn(await open());
     await world.agent.run('soon').signal('go', 'kept');
     await world.agent.run('late').signal('go', 'lost');
@@ -149,7 +149,7 @@ describeOnEachStorage('what nobody misses', (open) => {
     expect(await (await world.start('signal', { id: 'late' })).status()).toBe('WAITING_FOR_SIGNAL');
   });
 
-  it('leaves its place to another of its id: an early signal', async () => {
+  it('is replaced by a new one with the same id: an early signal', async () => {
     const { clock, ...world } = worldOn(await open());
     const send = (value: string) => world.agent.run('r').signal('go', value, { id: 'click' });
     expect(await send('first')).toBe(true);

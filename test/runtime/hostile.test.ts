@@ -5,8 +5,8 @@ import { testAgents } from '../../lambda/testing.ts';
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
-describe('what comes from outside', () => {
-  it('and cannot be kept is the error of who waited for it, and does not hold up the run', async () => {
+describe('hostile input', () => {
+  it('that cannot be stored fails the wait that receives it, and does not block the run', async () => {
     const listening = agent({
       name: 'listening',
       run: async (ctx) => ctx.waitForSignal('go').catch((error: Error) => `refused: ${error.message.slice(0, 20)}`),
@@ -18,7 +18,7 @@ describe('what comes from outside', () => {
     expect(await run.result()).toMatch(/^refused: /);
   });
 
-  it('is refused as edits when it is nested too deep, and the approval stays open', async () => {
+  it('is rejected as edits when it is nested too deeply, and the approval stays pending', async () => {
     const asking = agent({
       name: 'asking',
       run: async (ctx) => ctx.approval('go', { title: 'Go?', approvers: ['user:ann'], editable: true }),
@@ -31,8 +31,8 @@ describe('what comes from outside', () => {
   });
 });
 
-describe('a run', () => {
-  it('with more open approvals than a commit holds writes can still be cancelled, and is in no inbox then', async () => {
+describe('a run under hostile conditions', () => {
+  it('can be cancelled with more pending approvals than a commit has writes, and then is in no inbox', async () => {
     const approvers = Array.from({ length: 30 }, (_, i) => `user:${i}`);
     const many = agent({
       name: 'many',
@@ -48,7 +48,7 @@ describe('a run', () => {
     });
   });
 
-  it('of one agent is not for another', async () => {
+  it('is skipped by another agent', async () => {
     const storage = memoryStorage();
     const payments = agent({ name: 'payments', run: async () => 'paid' }, { storage });
     const mailer = agent({ name: 'mailer', run: async () => 'mailed' }, { storage });
@@ -59,7 +59,7 @@ describe('a run', () => {
     expect(await run.result()).toBe('paid');
   });
 
-  it('whose child is deleted hears of it within a day', async () => {
+  it('notices within a day that its child was deleted', async () => {
     const child = agent({ name: 'child', run: (ctx) => ctx.waitForSignal('never') });
     const parent = agent({
       name: 'parent',
@@ -73,7 +73,7 @@ describe('a run', () => {
     expect(await run.result()).toMatch(/^Run "c" of agent "child" failed: .*(no run|deleted)/);
   });
 
-  it('that undoes its own failure can still be cancelled', async () => {
+  it('can be cancelled while it undoes a failure', async () => {
     let fails = 3;
     const undoing = agent({
       name: 'undoing',

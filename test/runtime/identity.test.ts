@@ -6,8 +6,8 @@ import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { randomFrom } from '../faults/seeded.ts';
 
-/** The identities that a finished run has recorded, without the runtime's own. */
-const identitiesOf = async (run: { checkpoints(): Promise<readonly { toolResults: object }[]> }): Promise<string[]> =>
+/** The operation ids that a run has recorded, without those of the runtime. */
+const operationIds = async (run: { checkpoints(): Promise<readonly { toolResults: object }[]> }): Promise<string[]> =>
   Object.keys((await run.checkpoints()).at(-1)?.toolResults ?? {})
     .filter((id) => !id.startsWith('@'))
     .toSorted();
@@ -15,7 +15,7 @@ const identitiesOf = async (run: { checkpoints(): Promise<readonly { toolResults
 const running = (run: (ctx: AgentContext) => Promise<unknown>) => agent({ name: 'identified', run });
 
 describe('operations that race each other', () => {
-  it('end in the same order whenever they are replayed', async () => {
+  it('complete in the same order in every replay', async () => {
     const world = testAgents(
       running(async (ctx) => {
         const first = await Promise.race([
@@ -32,7 +32,7 @@ describe('operations that race each other', () => {
     expect(await run.result()).toBe('signal');
   });
 
-  it('end in the order of their records, also when their results came together', async () => {
+  it('complete in the order of their records, even when their results arrived together', async () => {
     const winners: string[] = [];
     const world = testAgents(
       running(async (ctx) => {
@@ -52,8 +52,8 @@ describe('operations that race each other', () => {
   });
 });
 
-describe('names', () => {
-  it('are counted, and told apart by keys', async () => {
+describe('operation names', () => {
+  it('are numbered when repeated, and distinguished by keys', async () => {
     const run = await testAgents(
       running(async (ctx) => {
         await ctx.step('search', () => 1);
@@ -67,7 +67,7 @@ describe('names', () => {
         });
       }),
     ).start({});
-    expect(await identitiesOf(run)).toEqual([
+    expect(await operationIds(run)).toEqual([
       'search',
       'search#2',
       'search:call_1',
@@ -80,7 +80,7 @@ describe('names', () => {
     ]);
   });
 
-  it('of any characters never meet', async () => {
+  it('never collide, whatever characters they have', async () => {
     const names = [
       ...['a', 'a#2', 'a:b', 'a:b#2', 'a[0]/b', 'a[0]', '@a', '@input', '@update', 'a/b', 'a%2Fb', 'a%', '%', '~'],
       ...[
@@ -132,7 +132,7 @@ describe('names', () => {
     expect(new Set(seen[0]).size).toBe(seen[0]?.length);
   });
 
-  it('that are none are refused', async () => {
+  it('are rejected when they are invalid', async () => {
     for (const name of ['', 'x'.repeat(201), '\ud800', 7, null, undefined]) {
       const run = await testAgents(running((ctx) => ctx.step(name as string, () => 1))).start({});
       expect(await run.status()).toBe('FAILED');
@@ -142,7 +142,7 @@ describe('names', () => {
     await expect(keyed.result()).rejects.toThrow(/The `key` of an operation/);
   });
 
-  it('of the undo table fit steps of any characters, in turns', async () => {
+  it('match the undo table in turns, whatever characters they have', async () => {
     const undone: string[] = [];
     const name = 'book 100%: a/b #1 [ß]';
     const odd = agent({
@@ -159,8 +159,8 @@ describe('names', () => {
   });
 });
 
-describe('two operations of one name that are outstanding at once', () => {
-  it('fail the run with what to do about it', async () => {
+describe('two concurrent operations of one name', () => {
+  it('fail the run with a message that says what to do', async () => {
     const run = await testAgents(
       running((ctx) => Promise.all([ctx.step('search', () => 1), ctx.step('search', () => 2)])),
     ).start({});
@@ -170,7 +170,7 @@ describe('two operations of one name that are outstanding at once', () => {
     expect(String(failure)).toMatch(/Two operations named "search" are outstanding at once.*`key`.*`ctx\.map`/);
   });
 
-  it('are told apart by keys, and by the ids of calls', async () => {
+  it('are distinguished by keys and by call ids', async () => {
     const run = await testAgents(
       running((ctx) =>
         Promise.all([
@@ -184,7 +184,7 @@ describe('two operations of one name that are outstanding at once', () => {
     expect(await run.result()).toEqual([1, 2, 3, 4]);
   });
 
-  it('are no error one after the other, also when the first failed', async () => {
+  it('are allowed in sequence, even when the first one failed', async () => {
     const run = await testAgents(
       running(async (ctx) => {
         const once = { retry: { attempts: 1 } };
@@ -196,8 +196,8 @@ describe('two operations of one name that are outstanding at once', () => {
   });
 });
 
-describe('the identities of branches', () => {
-  it('never depend on timing: the same results in every interleaving, with crashes in it', async () => {
+describe('operation ids in branches', () => {
+  it('never depend on timing: every interleaving gives the same results, even with crashes', async () => {
     const expected = [0, 1, 2, 3].map((n) => [`${n}.0`, `${n}.1`, `${n}.2`, `${n}.x`, `${n}.y`]);
     let identities: string[] | undefined;
     for (let seed = 1; seed <= 40; seed++) {
@@ -226,16 +226,16 @@ describe('the identities of branches', () => {
       world.crash({ after: `outer[${3 - branch}]/inner[1]/search` });
       const run = await world.start({}, { id: 'r' });
       expect(await run.result(), `seed ${seed}`).toEqual(expected);
-      identities ??= await identitiesOf(run);
-      expect(await identitiesOf(run), `seed ${seed}`).toEqual(identities);
+      identities ??= await operationIds(run);
+      expect(await operationIds(run), `seed ${seed}`).toEqual(identities);
       expect(new Set(called).size, `seed ${seed}`).toBe(20);
     }
     expect(identities).toHaveLength(20);
   });
 });
 
-describe('code that does not fit the journal of a run', () => {
-  /** A run whose first operation was made by some code, continued by other code, then by the first again. */
+describe('code that does not match the journal of a run', () => {
+  /** A run that starts on some code, resumes on other code, and then on the first code again. */
   async function redeployed(
     before: (ctx: AgentContext) => Promise<unknown>,
     after: (ctx: AgentContext) => Promise<unknown>,
@@ -246,8 +246,8 @@ describe('code that does not fit the journal of a run', () => {
     const changed = testAgents(running(after), { storage, now: new Date('2026-01-02T00:00:00Z') });
     await changed.settle();
     const failed = changed.run(id);
-    const mended = testAgents(running(before), { storage, now: new Date('2026-01-03T00:00:00Z') });
-    return { failed, mended, id };
+    const restored = testAgents(running(before), { storage, now: new Date('2026-01-03T00:00:00Z') });
+    return { failed, restored, id };
   }
 
   const undone: string[] = [];
@@ -280,7 +280,7 @@ describe('code that does not fit the journal of a run', () => {
       says: /Operation "find" has arguments with hash \S+ in this code, but \S+ was recorded/,
     },
     {
-      what: 'a wait for a signal in the place of a sleep',
+      what: 'a wait for a signal instead of a sleep',
       code: async (ctx: AgentContext) => {
         await ctx.tool('find', { city: 'Paris' }, () => 'other');
         await ctx.waitForSignal('wait');
@@ -288,27 +288,27 @@ describe('code that does not fit the journal of a run', () => {
       says: /Operation "wait" is a signal in this code, but a sleep was recorded/,
     },
     {
-      what: 'branches in the place of a tool',
+      what: 'branches instead of a tool',
       code: async (ctx: AgentContext) => {
         await ctx.map('find', [1], () => Promise.reject(new Error('no')));
       },
       says: /Operation "find" is a branches in this code, but a tool was recorded/,
     },
-  ])('fails the run when it has $what, undoes nothing, and goes on with the code that fits', async (given) => {
+  ])('fails the run when it has $what, undoes nothing, and resumes on the original code', async (given) => {
     undone.length = 0;
-    const { failed, mended, id } = await redeployed(original, given.code);
+    const { failed, restored, id } = await redeployed(original, given.code);
     expect(await failed.status()).toBe('FAILED');
     const error = await failed.result().catch((lost: Error) => lost);
     expect(error).toMatchObject({ cause: { code: 'STEP_MISMATCH' } });
     expect(String(error)).toMatch(given.says);
     expect(undone).toEqual([]);
-    const run = mended.run(id);
+    const run = restored.run(id);
     await run.retry();
-    await mended.skip({ hours: 2 });
+    await restored.skip({ hours: 2 });
     expect(await run.result()).toBe('found, used');
   });
 
-  it('is refused also where the agent would catch it', async () => {
+  it('fails the run even if the agent catches the error', async () => {
     const { failed } = await redeployed(original, async (ctx) => {
       await ctx.step('find', () => 'other').catch(() => 'caught');
       return 'went on';
@@ -317,7 +317,7 @@ describe('code that does not fit the journal of a run', () => {
     await expect(failed.result()).rejects.toMatchObject({ cause: { code: 'STEP_MISMATCH' } });
   });
 
-  it('is refused when it has another name in the place of a recorded one, also when it is retried; a rewind takes it', async () => {
+  it('fails the run on an operation with another name than the recorded one, also after a retry, but not after a rewind', async () => {
     const { failed, id } = await redeployed(original, async (ctx) => {
       const found = await ctx.tool('find anew', { city: 'Paris' }, () => 'found anew');
       await ctx.sleep('wait', { hours: 1 });
@@ -325,7 +325,7 @@ describe('code that does not fit the journal of a run', () => {
     });
     expect(await failed.status()).toBe('FAILED');
     const error = await failed.result().catch((lost: Error) => lost);
-    expect(String(error)).toMatch(/Operation "find anew" comes next in this code, but "find" was recorded there/);
+    expect(String(error)).toMatch(/Operation "find anew" comes next in this code, but the journal has "find" there/);
     expect(failed.id).toBe(id);
     await failed.retry();
     expect(await failed.status()).toBe('FAILED');
@@ -333,7 +333,7 @@ describe('code that does not fit the journal of a run', () => {
     expect(await failed.status()).toBe('SLEEPING');
   });
 
-  it('may leave out what is recorded, if it asks for what comes behind', async () => {
+  it('can leave out a recorded operation if it still calls a later one', async () => {
     const { failed: changed } = await redeployed(original, async (ctx) => {
       await ctx.sleep('wait', { hours: 1 });
       return ctx.step('new', () => 'went on');
@@ -341,7 +341,7 @@ describe('code that does not fit the journal of a run', () => {
     expect(await changed.result()).toBe('went on');
   });
 
-  it('is refused when branches that counted are no longer there', async () => {
+  it('fails the run when counted branches no longer exist', async () => {
     const enough = (count: number) => async (ctx: AgentContext) => {
       await ctx.map('trips', Array(count).fill(0), (branch, _, i) => (i < count - 1 ? branch.waitForSignal('x') : i), {
         enough: 1,
@@ -349,12 +349,12 @@ describe('code that does not fit the journal of a run', () => {
       await ctx.sleep('wait', { hours: 1 });
       return 'done';
     };
-    const { failed, mended, id } = await redeployed(enough(3), enough(2));
+    const { failed, restored, id } = await redeployed(enough(3), enough(2));
     expect(await failed.status()).toBe('FAILED');
     await expect(failed.result()).rejects.toThrow(/Operation "trips" has 2 branches in this code, but 3 were recorded/);
-    const run = mended.run(id);
+    const run = restored.run(id);
     await run.retry();
-    await mended.skip({ hours: 2 });
+    await restored.skip({ hours: 2 });
     expect(await run.result()).toBe('done');
   });
 });

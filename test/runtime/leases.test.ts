@@ -6,7 +6,7 @@ import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { TestClock } from '../../lambda/testing.ts';
 import { gate, headOf } from './storages.ts';
 
-/** Moves the time by so many seconds, one at a time, and lets everything happen on the way. */
+/** Advances the clock second by second, and lets pending tasks run after each one. */
 async function pass(clock: TestClock, seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second++) {
     clock.moveTo(clock.now() + 1_000);
@@ -14,7 +14,7 @@ async function pass(clock: TestClock, seconds: number): Promise<void> {
   }
 }
 
-it('a short lease is renewed for as long as its process works, and no longer', async () => {
+it('a short lease is renewed while its process works, and no longer', async () => {
   const clock = new TestClock(0);
   const work = Promise.withResolvers<string>();
   const slow = agent(
@@ -37,7 +37,7 @@ it.each([
   ['lease', undefined],
   ['lease that is renewed', 9_000],
 ] as const)(
-  'nobody looks at a run that is ending before its %s is over, though its deadline has passed',
+  'a run that is ENDING is not swept before its %s ends, even when its deadline has passed',
   async (_, leaseMs) => {
     const clock = new TestClock(0);
     const undone = gate();
@@ -46,7 +46,7 @@ it.each([
         name: 'ending',
         timeout: { seconds: 10 },
         async run(ctx) {
-          await ctx.step('book', () => 1, { undo: () => undone.loaded });
+          await ctx.step('book', () => 1, { undo: () => undone.opened });
           throw new Error('no');
         },
       },

@@ -5,21 +5,21 @@ import { testAgents } from '../../lambda/testing.ts';
 
 const odd = <T>(run: (ctx: AgentContext) => T | Promise<T>) => agent({ name: 'odd', run });
 
-/** What the promise was rejected with. */
+/** The error that the promise was rejected with. */
 const failure = (promise: Promise<unknown>): Promise<Error & { code?: string; cause?: Error & { code?: string } }> =>
   promise.then(
     () => Promise.reject(new Error('It did not fail.')),
     (error) => error,
   );
 
-describe('an agent that', () => {
-  it('returns nothing succeeds with nothing', async () => {
+describe('an agent', () => {
+  it('succeeds without a result when it returns nothing', async () => {
     const run = await testAgents(odd(() => {})).start({});
     expect(await run.status()).toBe('SUCCEEDED');
     expect(await run.result()).toBeUndefined();
   });
 
-  it('is no async function is run all the same, also when it throws at once', async () => {
+  it('can be a synchronous function, even one that throws', async () => {
     expect(await (await testAgents(odd(() => 7)).start({})).result()).toBe(7);
     const throwing = odd(() => {
       throw new Error('at once');
@@ -35,7 +35,7 @@ describe('an agent that', () => {
     ['a symbol', Symbol('odd'), /is FAILED: Thrown: Symbol\(odd\)/],
     ['an error with functions', Object.assign(new TypeError('odd'), { f: () => 1 }), /is FAILED: odd/],
     ['an error with an odd cause', new Error('odd', { cause: { f: () => 1 } }), /is FAILED: odd/],
-  ])('throws %s fails the run with what it says, at the first attempt', async (_, thrown, says) => {
+  ])('fails the run at the first attempt when it throws %s', async (_, thrown, says) => {
     const world = testAgents(odd(() => Promise.reject(thrown)));
     const run = await world.start({});
     expect(await run.status()).toBe('FAILED');
@@ -43,7 +43,7 @@ describe('an agent that', () => {
     expect(world.invocations).toEqual([{ end: 'finished', status: 'FAILED' }]);
   });
 
-  it('keeps the error it failed with, its cause, and the step at which it came up', async () => {
+  it('records its error with the cause and the step that failed', async () => {
     const world = testAgents(
       odd((ctx) =>
         ctx.step('find', () => Promise.reject(new RangeError('far', { cause: new Error('deep') })), {
@@ -58,7 +58,7 @@ describe('an agent that', () => {
     expect(last?.toolResults['@error']).toMatchObject({ failedAt: ['find'] });
   });
 
-  it('never returns is invoked as often as it may be, then FAILED with the reason', async () => {
+  it('fails with the reason after its maximum number of attempts when it never returns', async () => {
     let began = 0;
     const world = testAgents(
       agent({
@@ -74,12 +74,12 @@ describe('an agent that', () => {
     );
     const run = await world.start({});
     expect(await run.status()).toBe('FAILED');
-    // The first got something done, so it does not count.
+    // The first invocation made progress, so it does not count.
     expect(began).toBe(4);
     await expect(run.result()).rejects.toThrow(/was invoked 3 times without getting past checkpoint \d+.*hangs/);
   });
 
-  it('has a step that never ends is let go of at the end of its function, told to stop, and FAILED in the end', async () => {
+  it('aborts a step that never ends when the function times out, and fails in the end', async () => {
     const signals: AbortSignal[] = [];
     const world = testAgents(
       agent({
@@ -88,7 +88,7 @@ describe('an agent that', () => {
         run: (ctx) =>
           ctx.step('work', ({ signal }) => {
             signals.push(signal);
-            // The time of the test stands still unless it is moved.
+            // The test clock stands still unless it is advanced.
             setImmediate(() => world.clock.moveTo(world.clock.now() + 60_000));
             return new Promise(() => {});
           }),
@@ -103,7 +103,7 @@ describe('an agent that', () => {
 });
 
 describe('suspension', () => {
-  it('is not seen by try, catch and finally around a wait', async () => {
+  it('is not observed by try, catch and finally around a wait', async () => {
     const seen: string[] = [];
     const world = testAgents(
       odd(async (ctx) => {
@@ -128,7 +128,7 @@ describe('suspension', () => {
     expect(seen).toEqual(['slept', 'finally']);
   });
 
-  it('inside Promise.all waits for the work beside it, and takes each in its time', async () => {
+  it('waits for running steps inside Promise.all, and settles each wait at its time', async () => {
     const calls: string[] = [];
     const world = testAgents(
       odd((ctx) =>
@@ -152,7 +152,7 @@ describe('suspension', () => {
     expect(calls).toEqual(['work', 'after']);
   });
 
-  it('inside Promise.race lets the first win', async () => {
+  it('lets the first wait win inside Promise.race', async () => {
     const seen: string[] = [];
     const world = testAgents(
       odd(async (ctx) => {
@@ -175,7 +175,7 @@ describe('suspension', () => {
 });
 
 describe('the context', () => {
-  it('refuses calls after the end of the agent', async () => {
+  it('rejects calls after the agent has returned', async () => {
     let kept: AgentContext | undefined;
     const world = testAgents(
       odd(async (ctx) => {
@@ -208,7 +208,7 @@ describe('the context', () => {
     expect(await run.status()).toBe('SUCCEEDED');
   });
 
-  it('refuses a step inside of a step, by name, at the first attempt', async () => {
+  it('rejects a step inside a step, by name, at the first attempt', async () => {
     let attempts = 0;
     const world = testAgents(
       odd((ctx) =>
@@ -221,16 +221,16 @@ describe('the context', () => {
     const run = await world.start({});
     expect(await run.status()).toBe('FAILED');
     expect(await failure(run.result())).toMatchObject({
-      cause: { code: 'AGENT_MISUSED', message: expect.stringMatching(/`ctx\.step` was called inside of step "outer"/) },
+      cause: { code: 'AGENT_MISUSED', message: expect.stringMatching(/`ctx\.step` was called inside step "outer"/) },
     });
     expect(attempts).toBe(1);
   });
 
-  it('records a step that nobody awaits before the run ends', async () => {
+  it('records a step that is not awaited before the run ends', async () => {
     let done = 0;
     const world = testAgents(
       odd(async (ctx) => {
-        void ctx.step('beside', async () => {
+        void ctx.step('parallel', async () => {
           for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
           done += 1;
         });
@@ -240,7 +240,7 @@ describe('the context', () => {
     const run = await world.start({});
     expect(await run.result()).toBe('returned');
     expect(done).toBe(1);
-    expect((await run.checkpoints()).map(({ step }) => step)).toContain('beside');
+    expect((await run.checkpoints()).map(({ step }) => step)).toContain('parallel');
   });
 
   it.each([
@@ -249,7 +249,7 @@ describe('the context', () => {
     ['ctx.map', (ctx: AgentContext) => ctx.map('work', [1], undefined as never)],
     ['ctx.map', (ctx: AgentContext) => ctx.map('work', undefined as never, () => 1)],
     ['ctx.all', (ctx: AgentContext) => ctx.all('work', undefined as never)],
-  ])('says what %s needs when it is not given', async (what, call) => {
+  ])('explains which arguments %s needs when they are missing', async (what, call) => {
     const run = await testAgents(odd(call)).start({});
     expect(await run.status()).toBe('FAILED');
     const { cause } = await failure(run.result());
@@ -257,8 +257,8 @@ describe('the context', () => {
   });
 });
 
-describe('what cannot be saved', () => {
-  it('fails the step by its path, the run cleanly, and a rewind with mended code goes on', async () => {
+describe('a value that cannot be stored', () => {
+  it('fails the step with its path, and the run resumes on fixed code after a rewind', async () => {
     let broken = true;
     const calls: string[] = [];
     const world = testAgents(
@@ -266,7 +266,7 @@ describe('what cannot be saved', () => {
         await ctx.step('before', () => void calls.push('before'));
         const made = await ctx.step('make', () => {
           calls.push('make');
-          return { list: [1, { socket: broken ? () => 1 : 'mended' }] };
+          return { list: [1, { socket: broken ? () => 1 : 'fixed' }] };
         });
         return made.list.length;
       }),
@@ -284,7 +284,7 @@ describe('what cannot be saved', () => {
     expect(calls).toEqual(['before', 'make', 'make']);
   });
 
-  it('does not harm what finishes together with it', async () => {
+  it('does not affect steps that finish together with it', async () => {
     const world = testAgents(
       odd((ctx) =>
         ctx.map('both', [1, 2, 3], (branch, n) =>
@@ -296,7 +296,7 @@ describe('what cannot be saved', () => {
     expect(await run.result()).toEqual([1, 'UNSUPPORTED_VALUE', 3]);
   });
 
-  it('fails the run when it is the result of the agent, by its path; mended code goes on with a retry', async () => {
+  it('fails the run with its path when it is the result, and the run resumes on fixed code after a retry', async () => {
     let broken = true;
     const world = testAgents(odd(async (ctx) => ({ at: await ctx.step('work', () => 1), f: broken ? () => 1 : 2 })));
     const run = await world.start({});
@@ -307,7 +307,7 @@ describe('what cannot be saved', () => {
     expect(await run.result()).toEqual({ at: 1, f: 2 });
   });
 
-  it('is refused as an input before there is a run', async () => {
+  it('is rejected as an input before the run starts', async () => {
     const world = testAgents(odd(() => {}));
     await expect(world.start({ f: () => 1 }, { id: 'r' })).rejects.toMatchObject({ code: 'UNSUPPORTED_VALUE' });
     await expect(world.run('r').status()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });

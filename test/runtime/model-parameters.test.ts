@@ -6,8 +6,8 @@ import { describeOnEachStorage } from './storages.ts';
 const SMALL = { id: 'small-1', version: '2026-01', temperature: 0.2, seed: 7 };
 const LARGE = { id: 'large-1', temperature: 0, topP: 0.9 };
 
-describeOnEachStorage('the parameters of a model', (open) => {
-  it('are kept with the checkpoint of its answer, and with no other', async () => {
+describeOnEachStorage('model parameters', (open) => {
+  it('are stored with the checkpoint of their step, and with no other', async () => {
     const asking = agent({
       name: 'asking',
       async run(ctx) {
@@ -28,8 +28,8 @@ describeOnEachStorage('the parameters of a model', (open) => {
   });
 });
 
-describe('the parameters of models', () => {
-  it('have a checkpoint each when they answer at the same time; steps of the same model share one', async () => {
+describe('model parameters of parallel steps', () => {
+  it('have one checkpoint per model; steps of the same model share one', async () => {
     const asking = agent({
       name: 'asking',
       run: (ctx) =>
@@ -45,7 +45,7 @@ describe('the parameters of models', () => {
     expect(models).toEqual([SMALL, LARGE]);
   });
 
-  it('fail the step when they cannot be kept, by their path', async () => {
+  it('fail the step with their path when they cannot be stored', async () => {
     const asking = agent({
       name: 'asking',
       run: (ctx) => ctx.step('ask', () => 1, { model: { id: 'm', log: () => {} }, retry: { attempts: 1 } }),

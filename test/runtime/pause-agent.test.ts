@@ -6,8 +6,8 @@ import { describeOnEachStorage, gate, headOf, otherProcessOptions } from './stor
 const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal<string>('go') });
 const quick = agent({ name: 'quick', run: () => 'done' });
 
-describeOnEachStorage('an agent that is paused', (open) => {
-  it('claims nothing until it is unpaused; then what is ready goes on', async () => {
+describeOnEachStorage('a paused agent', (open) => {
+  it('claims no run until it is unpaused; then its READY runs continue', async () => {
     const world = testAgents(waiting, { storage: await open() });
     const run = await world.start({}, { id: 'waits' });
     await world.agent.pause();
@@ -27,28 +27,28 @@ describeOnEachStorage('an agent that is paused', (open) => {
   });
 });
 
-it('an agent that is paused does not keep others from running', async () => {
+it('a paused agent does not stop other agents', async () => {
   const world = testAgents(waiting, { agents: [quick] });
-  const place = otherProcessOptions(world);
-  await quick.with(place).pause();
+  const options = otherProcessOptions(world);
+  await quick.with(options).pause();
   await world.start({}, { id: 'w' });
   expect(await world.run('w').status()).toBe('WAITING_FOR_SIGNAL');
-  await quick.with(place).start({}, { id: 'q' });
+  await quick.with(options).start({}, { id: 'q' });
   await world.skip({ minutes: 2 });
   expect(await world.run('q').status()).toBe('READY');
-  await quick.with(place).unpause();
+  await quick.with(options).unpause();
   await world.skip({ minutes: 2 });
   expect(await world.run('q').result()).toBe('done');
 });
 
-it('what runs when its agent is paused goes on until it ends, and pausing costs no attempts', async () => {
+it('a run that is executing when its agent is paused continues until it ends, and pausing costs no attempts', async () => {
   const [began, finish] = [gate(), gate()];
   const busy = agent({
     name: 'busy',
     async run(ctx) {
       await ctx.step('work', async () => {
         began.open();
-        await finish.loaded;
+        await finish.opened;
       });
       await ctx.step('more', () => 1);
       await ctx.sleep('night', { hours: 8 });
@@ -57,7 +57,7 @@ it('what runs when its agent is paused goes on until it ends, and pausing costs 
   const world = testAgents(busy);
   await world.agent.start({}, { id: 'r' });
   const settled = world.settle();
-  await began.loaded;
+  await began.opened;
   await world.agent.pause();
   finish.open();
   await settled;

@@ -54,7 +54,7 @@ const refunds = agent({
 });
 
 describe('the refund agent', () => {
-  it('pays what was approved, once, when the price had changed under the first answer', async () => {
+  it('pays the approved amount once when the price changed after the first approval', async () => {
     price = 40;
     paid.length = 0;
     const world = testAgents(refunds);
@@ -72,7 +72,7 @@ describe('the refund agent', () => {
     expect(new Set(paid.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
   });
 
-  it('is reminded of, escalated, and rejected by time', async () => {
+  it('sends reminders, escalates, and treats an expired approval as rejected', async () => {
     const world = testAgents(refunds);
     const run = await world.start({ orderId: 'o-18' });
     await world.skip({ days: 4 });
@@ -80,7 +80,7 @@ describe('the refund agent', () => {
     expect(world.notifications.map(({ kind }) => kind)).toEqual(['asked', 'reminder', 'escalation', 'reminder']);
   });
 
-  it('is one run for one id', async () => {
+  it('starts one run per id', async () => {
     const world = testAgents(refunds);
     const [first, second] = [
       await world.start({ orderId: 'o-19' }, { id: 'r' }),

@@ -6,17 +6,17 @@ import { describeOnEachStorage, otherProcessOptions } from './storages.ts';
 const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal<string>('go') });
 
 describe('the result of a run', () => {
-  it('is waited for, by as many as like', async () => {
+  it('can be awaited by several callers', async () => {
     const world = testAgents(waiting);
     await world.start({}, { id: 'r' });
     const results = Promise.all([world.agent.run('r').result(), world.agent.run('r').result()]);
     await world.run('r').signal('go', 'there');
-    // Who waits looks again after a while.
+    // Callers poll the status of the run.
     await world.skip({ seconds: 5 });
     expect(await results).toEqual(['there', 'there']);
   });
 
-  it('is waited for only as long as is said; the run goes on', async () => {
+  it('is awaited only until the timeout, and the run continues', async () => {
     const world = testAgents(waiting);
     const run = await world.start({}, { id: 'r' });
     const early = world.agent.run('r').result({ timeout: { seconds: 3 } });
@@ -29,7 +29,7 @@ describe('the result of a run', () => {
     expect(await run.result()).toBe('later');
   });
 
-  it('of a run that failed is its error, with the cause, and the checkpoint has the step', async () => {
+  it('is the error of a failed run, with its cause; the checkpoint names the step', async () => {
     const failing = agent({
       name: 'failing',
       async run(ctx) {
@@ -59,12 +59,12 @@ describe('the result of a run', () => {
     ['null', null],
     ['a date', new Date(0)],
     ['a map', new Map([['a', 1n]])],
-  ])('may be %s', async (_, value) => {
+  ])('can be %s', async (_, value) => {
     const run = await testAgents(agent({ name: 'giving', run: () => value })).start({}, { id: 'r' });
     expect(await run.result()).toEqual(value);
   });
 
-  it('of a run that is not there is RUN_NOT_FOUND, and so is its status', async () => {
+  it('throws RUN_NOT_FOUND for an unknown run, and so does its status', async () => {
     const { run } = testAgents(waiting);
     await expect(run('nobody').result()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     await expect(run('nobody').status()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
@@ -74,8 +74,8 @@ describe('the result of a run', () => {
   });
 });
 
-describe('starting', () => {
-  it('twice under one id starts one run, with the first input', async () => {
+describe('start', () => {
+  it('starts one run with the first input when it is called twice with one id', async () => {
     let ran = 0;
     const echo = agent({
       name: 'echo',
@@ -94,26 +94,26 @@ describe('starting', () => {
     expect(ran).toBe(1);
   });
 
-  it('under the id of a run of another agent is refused', async () => {
+  it('rejects the id of a run of another agent', async () => {
     const other = agent({ name: 'other', run: () => 1 });
     const world = testAgents(waiting, { agents: [other] });
     await world.start({}, { id: 'r' });
-    const place = otherProcessOptions(world);
-    await expect(other.with(place).start({}, { id: 'r' })).rejects.toMatchObject({ code: 'RUN_EXISTS' });
+    const options = otherProcessOptions(world);
+    await expect(other.with(options).start({}, { id: 'r' })).rejects.toMatchObject({ code: 'RUN_EXISTS' });
   });
 
-  it('without an id gives each run one of its own', async () => {
+  it('gives each run a unique id by default', async () => {
     const world = testAgents(waiting);
     const ids = new Set<string>();
     for (let i = 0; i < 20; i++) ids.add((await world.agent.start({})).id);
     expect(ids.size).toBe(20);
   });
 
-  it('keeps runs of tenants apart, though they have one id', async () => {
+  it('separates runs of different tenants with the same id', async () => {
     const world = testAgents(waiting);
-    const place = { ...otherProcessOptions(world), tenant: 'other' };
+    const options = { ...otherProcessOptions(world), tenant: 'other' };
     await world.start({}, { id: 'r' });
-    const theirs = await waiting.with(place).start({}, { id: 'r' });
+    const theirs = await waiting.with(options).start({}, { id: 'r' });
     await world.run('r').signal('go', 'mine');
     expect(await world.run('r').result()).toBe('mine');
     expect(await theirs.status()).toBe('READY');
@@ -121,7 +121,7 @@ describe('starting', () => {
 });
 
 describeOnEachStorage('results', (open) => {
-  it('and failures come to whoever asks', async () => {
+  it('and errors are returned to every caller', async () => {
     const maybe = agent({
       name: 'maybe',
       run: (_, input: { fails: boolean }) => (input.fails ? Promise.reject(new TypeError('no')) : { fine: true }),

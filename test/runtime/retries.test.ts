@@ -6,7 +6,7 @@ import { testAgents } from '../../lambda/testing.ts';
 
 const retrying = <T>(run: (ctx: AgentContext) => Promise<T>) => agent({ name: 'retrying', run });
 
-/** Fails so often, then gives the number of its attempt; remembers when it was called. */
+/** A step function that fails the given number of times, then returns its attempt; it records when it was called. */
 function failing(times: number, now: () => number, error: () => unknown = () => new Error('not now')) {
   const at: number[] = [];
   const work = ({ attempt }: { attempt: number }) => {
@@ -18,7 +18,7 @@ function failing(times: number, now: () => number, error: () => unknown = () => 
 }
 
 describe('a step that fails', () => {
-  it('is tried three times by default, then its last error is what the agent catches', async () => {
+  it('is attempted three times by default, and then throws its last error in the agent', async () => {
     let count = 0;
     const run = await testAgents(
       retrying((ctx) =>
@@ -34,7 +34,7 @@ describe('a step that fails', () => {
     expect(count).toBe(3);
   });
 
-  it('is tried as often as the agent says, unless the step says otherwise', async () => {
+  it('uses the retry policy of the agent unless the step has one', async () => {
     const counts = { agent: 0, own: 0 };
     const each = agent({
       name: 'each',
@@ -52,7 +52,7 @@ describe('a step that fails', () => {
     expect(counts).toEqual({ agent: 2, own: 4 });
   });
 
-  it('is tried again after pauses that grow up to the longest, shortened by chance by at most a half', async () => {
+  it('is retried after delays that grow up to the maximum, with jitter of at most half the delay', async () => {
     const expected = (share: number) => [1, 2, 4, 8, 9, 9].map((seconds) => Math.round(seconds * 1000 * share));
     for (const [chance, share] of [
       [0, 0.5],
@@ -71,7 +71,7 @@ describe('a step that fails', () => {
     }
   });
 
-  it('grows by its own factor', async () => {
+  it('is retried with the backoff factor of its policy', async () => {
     const world = testAgents(
       retrying((ctx) =>
         ctx.step('work', work.work, { retry: { attempts: 4, pause: { milliseconds: 100 }, factor: 3 } }),
@@ -83,7 +83,7 @@ describe('a step that fails', () => {
     expect(work.pauses()).toEqual([100, 300, 900]);
   });
 
-  it('is not tried again after a FatalError, which the agent catches as it was', async () => {
+  it('is not retried after a FatalError, which the agent can catch unchanged', async () => {
     const world = testAgents(
       retrying((ctx) =>
         ctx.step('work', work.work).catch((error: Error) => ({
@@ -103,7 +103,7 @@ describe('a step that fails', () => {
     expect(work.calls()).toBe(1);
   });
 
-  it('is tried again when a RetryableError says, within its attempts', async () => {
+  it('is retried after the delay of a RetryableError, within its attempts', async () => {
     const world = testAgents(retrying((ctx) => ctx.step('work', work.work).catch((error: Error) => error.message)));
     const work = failing(
       9,
@@ -115,7 +115,7 @@ describe('a step that fails', () => {
     expect(work.pauses()).toEqual([7_000, 7_000]);
   });
 
-  it('suspends the run for a long pause: nothing runs meanwhile', async () => {
+  it('suspends the run during a long delay', async () => {
     const world = testAgents(retrying((ctx) => ctx.step('work', work.work)));
     const work = failing(
       1,
@@ -133,7 +133,7 @@ describe('a step that fails', () => {
     expect(work.pauses()).toEqual([3 * 3_600_000]);
   });
 
-  it('does not hold up the other branches with its long pause', async () => {
+  it('does not block other branches during a long delay', async () => {
     const world = testAgents(
       retrying((ctx) =>
         ctx.all('both', {
@@ -159,12 +159,12 @@ describe('a step that fails', () => {
     expect(await run.result()).toEqual({ slow: 2, fast: 'fast' });
   });
 
-  it('keeps the count of its attempts over crashes', async () => {
+  it('keeps the number of its attempts over crashes', async () => {
     const world = testAgents(
       retrying((ctx) => ctx.step('work', work.work, { retry: { attempts: 4 } }).catch((error: Error) => error.message)),
     );
     const work = failing(99, () => world.clock.now());
-    // Before an attempt nothing of it is lost; after it, it was not recorded that it had failed.
+    // A crash before an attempt loses nothing; a crash after it loses the record of its failure.
     world.crash({ before: 'work', times: 1 });
     world.crash({ after: 'work', times: 1 });
     const run = await world.start({});
@@ -172,7 +172,7 @@ describe('a step that fails', () => {
     expect(work.calls()).toBe(5);
   });
 
-  it('has an attempt that takes longer than its timeout fail, and tells it to stop', async () => {
+  it('fails an attempt that exceeds its timeout, and aborts its signal', async () => {
     const signals: AbortSignal[] = [];
     const world = testAgents(
       retrying((ctx) =>
@@ -182,7 +182,7 @@ describe('a step that fails', () => {
             ({ signal, attempt }) => {
               signals.push(signal);
               if (attempt === 2) return 'in time';
-              // The time of the test stands still unless it is moved.
+              // The test clock stands still unless it is advanced.
               queueMicrotask(() => world.clock.moveTo(world.clock.now() + 5_000));
               return new Promise<string>(() => {});
             },
@@ -197,7 +197,7 @@ describe('a step that fails', () => {
     expect(signals[0]?.reason).toMatchObject({ code: 'TIMED_OUT' });
   });
 
-  it('gives the agent TIMED_OUT when every attempt took too long', async () => {
+  it('throws TIMED_OUT in the agent when every attempt exceeds the timeout', async () => {
     const world = testAgents(
       retrying((ctx) =>
         ctx
@@ -219,7 +219,7 @@ describe('a step that fails', () => {
   it.each([
     ['a function in a field', () => Object.assign(new Error('odd'), { retry: () => 1 }), 'Error: odd'],
     [
-      'a class of its own with a socket',
+      'a custom class with a socket',
       () => Object.assign(new TypeError('odd'), { socket: new (class S {})() }),
       'TypeError: odd',
     ],
@@ -229,8 +229,8 @@ describe('a step that fails', () => {
     ['an object with a function', () => ({ code: 7, f: () => 1 }), /^Error: Thrown: \{.*7/],
     ['a large integer', () => ({ n: 1n }), /^Error: Thrown: \{.*1n/],
     ['a circle', () => circle(), /^Error: Thrown: /],
-    ['an error whose message is none', () => Object.assign(new Error('x'), { message: 42 }), /^Error: /],
-  ])('whose error cannot be saved as it is, %s, gives the agent what can', async (_, error, says) => {
+    ['an error whose message is not text', () => Object.assign(new Error('x'), { message: 42 }), /^Error: /],
+  ])('throws the part of its error that can be stored: %s', async (_, error, says) => {
     const seen: string[] = [];
     const world = testAgents(
       retrying(async (ctx) => {
@@ -253,7 +253,7 @@ describe('a step that fails', () => {
     [{ factor: 0.5 }, /`retry\.factor`/],
     [{ pause: { seconds: -1 } }, /`retry\.pause`/],
     [{ longestPause: {} }, /`retry\.longestPause`/],
-  ])('refuses a policy that is none: %o', async (retry, says) => {
+  ])('rejects an invalid retry policy: %o', async (retry, says) => {
     const run = await testAgents(retrying((ctx) => ctx.step('work', () => 1, { retry }))).start({});
     await expect(run.result()).rejects.toThrow(says);
     expect(() => agent({ name: 'wrong', retry, run: async () => {} })).toThrow(says);

@@ -6,7 +6,7 @@ import { describeOnEachStorage, gate, otherProcessOptions } from './storages.ts'
 
 const ANN = { title: 'Go?', approvers: ['user:ann'] };
 
-/** Does three steps, of which each writes down its key. */
+/** An agent of three steps that each log their idempotency key. */
 function keyed(fails = { at: '' }) {
   const keys: Record<string, string[]> = { a: [], b: [], c: [] };
   const worker = agent({
@@ -34,7 +34,7 @@ const versionAfter = (all: readonly { readonly step?: string; readonly version: 
   all.find((each) => each.step === step)?.version ?? 0;
 
 describe('a rewind', () => {
-  it('runs again what came after the checkpoint, with the same keys and the state of that time', async () => {
+  it('runs the steps after the checkpoint again, with the same keys and the state of the checkpoint', async () => {
     const { worker, keys } = keyed();
     const world = testAgents(worker);
     const run = await world.start({}, { id: 'r' });
@@ -48,7 +48,7 @@ describe('a rewind', () => {
     expect(after[before.length]).toMatchObject({ kind: 'rewind', restored: versionAfter(before, 'a') });
   });
 
-  it('gives new keys when that is asked for', async () => {
+  it('uses new keys on request', async () => {
     const { worker, keys } = keyed();
     const world = testAgents(worker);
     const run = await world.start({}, { id: 'r' });
@@ -61,7 +61,7 @@ describe('a rewind', () => {
     }
   });
 
-  it('may be to a checkpoint by its name', async () => {
+  it('accepts the name of a checkpoint', async () => {
     const did: string[] = [];
     const named = agent({
       name: 'named',
@@ -79,7 +79,7 @@ describe('a rewind', () => {
     await expect(run.rewind({ name: 'nothing' })).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_FOUND' });
   });
 
-  it('withdraws what is asked, and asks anew; the answer to the old question counts for nothing', async () => {
+  it('withdraws pending approvals and requests them again; a decision on the old request is rejected', async () => {
     const asking = agent({
       name: 'asking',
       async run(ctx) {
@@ -107,7 +107,7 @@ describe('a rewind', () => {
     expect(await run.result()).toBe('the third');
   });
 
-  it('to the moment after the facts were looked at looks at them again', async () => {
+  it('reads the facts again when the checkpoint is after their recheck', async () => {
     const prices = [1200, 1200, 1500, 1500];
     const booked: number[] = [];
     const travel = agent({
@@ -134,7 +134,7 @@ describe('a rewind', () => {
     expect(booked).toEqual([1200, 1500]);
   });
 
-  it('receives again the signals that came after the checkpoint', async () => {
+  it('delivers the signals after the checkpoint again', async () => {
     const listening = agent({
       name: 'listening',
       async run(ctx) {
@@ -155,7 +155,7 @@ describe('a rewind', () => {
     expect(await run.result()).toEqual([1, 2]);
   });
 
-  it('of a run that runs takes it away from whoever has it', async () => {
+  it('fences the process that is running the run', async () => {
     const [began, finish] = [gate(), gate()];
     let begun = 0;
     const holder = agent({
@@ -164,14 +164,14 @@ describe('a rewind', () => {
         ctx.step('hold', async () => {
           begun += 1;
           began.open();
-          if (begun === 1) await finish.loaded;
+          if (begun === 1) await finish.opened;
           return begun;
         }),
     });
     const world = testAgents(holder);
     await world.agent.start({}, { id: 'r' });
     const invoked = world.agent.invoke({ run: 'r' }, { by: 'first', until: world.clock.now() + 600_000 });
-    await began.loaded;
+    await began.opened;
     await world.run('r').rewind(1);
     expect(await world.run('r').result()).toBe(2);
     finish.open();
@@ -179,7 +179,7 @@ describe('a rewind', () => {
     expect(await world.run('r').result()).toBe(2);
   });
 
-  it('of a run that undid what it had done does that again, under new keys', async () => {
+  it('runs undone steps again, with new keys', async () => {
     const did: string[] = [];
     const keys = new Set<string>();
     let broken = true;
@@ -211,7 +211,7 @@ describe('a rewind', () => {
     expect(keys.size).toBe(2);
   });
 
-  it('of a conversation goes back to the turn', async () => {
+  it('returns a conversation to the turn', async () => {
     const chat = agent({
       name: 'chat',
       state: { initial: () => ({ said: [] as string[] }) },
@@ -230,7 +230,7 @@ describe('a rewind', () => {
 });
 
 describe('a fork', () => {
-  it('goes on by itself from the checkpoint, with keys of its own; the run that it is of stays as it is', async () => {
+  it('continues independently from the checkpoint with its own keys, and does not change the original run', async () => {
     const { worker, keys } = keyed();
     const world = testAgents(worker);
     const run = await world.start({}, { id: 'r' });
@@ -248,7 +248,7 @@ describe('a fork', () => {
     await expect(run.fork({ id: 'f' })).rejects.toMatchObject({ code: 'RUN_EXISTS' });
   });
 
-  it('asks people by itself, and the question of the other stays open', async () => {
+  it('requests its own approvals, and the approvals of the original run stay pending', async () => {
     const world = testAgents(agent({ name: 'asking', run: async (ctx) => (await ctx.approval('pay', ANN)).approved }));
     const run = await world.start({}, { id: 'r' });
     const fork = world.run((await run.fork()).id);
@@ -259,7 +259,7 @@ describe('a fork', () => {
     expect(await run.result()).toBe(true);
   });
 
-  it('may begin with another state', async () => {
+  it('can start with another state', async () => {
     const chat = agent({
       name: 'chat',
       state: { initial: () => ({ model: 'small', said: [] as string[] }) },
@@ -282,7 +282,7 @@ describe('a fork', () => {
     expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
   });
 
-  it('may begin with other results of steps and tools', async () => {
+  it('can start with other results of steps and tools', async () => {
     const did: string[] = [];
     const pricing = agent({
       name: 'pricing',
@@ -307,7 +307,7 @@ describe('a fork', () => {
 });
 
 describe('a retry', () => {
-  it('lets a run that failed go on from where it was', async () => {
+  it('resumes a failed run where it was', async () => {
     const fails = { at: 'b' };
     const { worker, keys } = keyed(fails);
     const world = testAgents(worker);
@@ -320,14 +320,14 @@ describe('a retry', () => {
     expect((await run.checkpoints()).map(({ kind }) => kind)).toContain('retry');
   });
 
-  it('is refused for a run that did not fail', async () => {
+  it('is rejected for a run that has not failed', async () => {
     const world = testAgents(agent({ name: 'quick', run: () => 1 }));
     const run = await world.start({}, { id: 'r' });
     await expect(run.retry()).rejects.toMatchObject({ code: 'TRANSITION_REFUSED' });
     await expect(world.run('nobody').retry()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
   });
 
-  it('of all that failed since a moment leaves the others alone', async () => {
+  it('of all runs that failed since a date does not change the others', async () => {
     const fails = { at: 'a' };
     const { worker } = keyed(fails);
     const other = agent({ name: 'other', run: () => Promise.reject(new Error('always')) });
@@ -350,7 +350,7 @@ describe('a retry', () => {
 });
 
 describe('history', () => {
-  it('shows what became of a run: claims, cancels, retries, rewinds and forks', async () => {
+  it('shows the claims, cancels, retries, rewinds and forks of a run', async () => {
     const fails = { at: 'b' };
     const { worker } = keyed(fails);
     const world = testAgents(worker);
@@ -367,7 +367,7 @@ describe('history', () => {
   });
 });
 
-describeOnEachStorage('going back', (open) => {
+describeOnEachStorage('time travel', (open) => {
   it('rewinds, forks and retries', async () => {
     const fails = { at: 'c' };
     const { worker, keys } = keyed(fails);

@@ -5,7 +5,7 @@ import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { counted } from './storages.ts';
 
-/** A schema of objects with one whole number in them, written by hand; what is text becomes a number. */
+/** A hand-written schema of objects with one whole number, which it also parses from text. */
 const numberIn = (...path: string[]): StandardSchema<unknown, { readonly [key: string]: unknown }> => ({
   '~standard': {
     version: 1,
@@ -23,15 +23,15 @@ const numberIn = (...path: string[]): StandardSchema<unknown, { readonly [key: s
   },
 });
 
-describe('the schema of the input', () => {
+describe('the input schema', () => {
   const ordering = agent({ name: 'ordering', input: numberIn('count'), run: (_, input) => input });
 
-  it('makes of it what the agent gets', async () => {
+  it('parses the input for the agent', async () => {
     const run = await testAgents(ordering).start({ count: '12', note: 'x' }, { id: 'r' });
     expect(await run.result()).toEqual({ count: 12, note: 'x' });
   });
 
-  it('refuses what does not fit, says where, and nothing is started', async () => {
+  it('rejects an invalid input with the path, and starts nothing', async () => {
     const { storage, calls } = counted(memoryStorage());
     const world = testAgents(ordering, { storage });
     const started = world.agent.start({ count: 'many' }, { id: 'r' });
@@ -43,7 +43,7 @@ describe('the schema of the input', () => {
     await expect(world.run('r').status()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
   });
 
-  it('holds for a child as well: what its parent gives is refused before it starts', async () => {
+  it('also applies to a child run: an invalid input is rejected before it starts', async () => {
     const parent = agent({ name: 'parent', run: (ctx) => ctx.call(ordering, { count: 'many' }) });
     const world = testAgents(parent, { agents: [ordering] });
     const run = await world.start({}, { id: 'r' });
@@ -52,8 +52,8 @@ describe('the schema of the input', () => {
   });
 });
 
-describe('the schema of the result', () => {
-  it('fails a run whose result does not fit, and undoes what it did', async () => {
+describe('the result schema', () => {
+  it('fails a run with an invalid result, and undoes its steps', async () => {
     const did: string[] = [];
     const counting = agent({
       name: 'counting',
@@ -75,14 +75,14 @@ describe('the schema of the result', () => {
   });
 });
 
-describe('the schema of a signal', () => {
+describe('a signal schema', () => {
   const listening = agent({
     name: 'listening',
     signals: { count: numberIn('n') },
     run: async (ctx) => [await ctx.waitForSignal('count'), await ctx.waitForSignal('other')],
   });
 
-  it('makes of it what the agent gets, and refuses what does not fit before anything is written', async () => {
+  it('parses the signal for the agent, and rejects an invalid one before anything is written', async () => {
     const { storage, calls } = counted(memoryStorage());
     const world = testAgents(listening, { storage });
     const run = await world.start({}, { id: 'r' });
@@ -99,7 +99,7 @@ describe('the schema of a signal', () => {
 });
 
 describe('a schema', () => {
-  it('that throws says why, and nothing is started', async () => {
+  it('can throw: its error is reported, and nothing is started', async () => {
     const broken: StandardSchema = {
       '~standard': {
         version: 1,
@@ -114,7 +114,7 @@ describe('a schema', () => {
     await expect(world.run('r').status()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
   });
 
-  it('with many complaints shows the first ten', async () => {
+  it('reports its first ten issues', async () => {
     const issues = Array.from({ length: 30 }, (_, i) => ({ message: `wrong ${i}`, path: ['list', i] }));
     const strict: StandardSchema = { '~standard': { version: 1, vendor: 'by hand', validate: () => ({ issues }) } };
     const world = testAgents(agent({ name: 'a', input: strict, run: () => 1 }));

@@ -7,7 +7,7 @@ import { testAgents } from '../../lambda/testing.ts';
 import { noise, randomFrom } from '../faults/seeded.ts';
 import { describeOnEachStorage, headIn, headOf, withEventBefore } from './storages.ts';
 
-/** Receives as many signals as it is told, after an hour of sleep if it is told that. */
+/** Receives the given number of signals, optionally after an hour of sleep. */
 const listener = agent({
   name: 'listener',
   async run(ctx, input: { count: number; sleepsFirst?: boolean }) {
@@ -18,7 +18,7 @@ const listener = agent({
   },
 });
 
-/** Waits for at most an hour, and then for the next. */
+/** Waits for a signal for at most an hour, and then for the next one. */
 const patient = agent({
   name: 'patient',
   async run(ctx) {
@@ -29,7 +29,7 @@ const patient = agent({
 });
 
 describe('a signal', () => {
-  it('that comes before anybody waits for it is received', async () => {
+  it('is received when it arrives before the run waits for it', async () => {
     const world = testAgents(listener);
     const run = await world.start({ count: 1, sleepsFirst: true }, { id: 'r' });
     expect(await run.signal('go', 'early')).toBe(true);
@@ -38,14 +38,14 @@ describe('a signal', () => {
     expect(await run.result()).toEqual(['early']);
   });
 
-  it('that comes before its run is started is received by it', async () => {
+  it('is received when it arrives before the run starts', async () => {
     const world = testAgents(listener);
     expect(await world.run('r').signal('go', 'very early')).toBe(true);
     const run = await world.start({ count: 1 }, { id: 'r' });
     expect(await run.result()).toEqual(['very early']);
   });
 
-  it('to a run that was never started is kept for seven days, and then removed', async () => {
+  it('is kept for seven days for a run that never starts, and then removed', async () => {
     const storage = memoryStorage();
     const world = testAgents(listener, { storage });
     await world.run('soon').signal('go', 'kept');
@@ -58,7 +58,7 @@ describe('a signal', () => {
     expect(await late.status()).toBe('WAITING_FOR_SIGNAL');
   });
 
-  it('with an id is received once, however often and whenever it is sent', async () => {
+  it('is received once when it is sent repeatedly with the same id', async () => {
     const world = testAgents(listener);
     expect(await world.run('r').signal('go', 1, { id: 'click' })).toBe(true);
     expect(await world.run('r').signal('go', 1, { id: 'click' })).toBe(false);
@@ -68,7 +68,7 @@ describe('a signal', () => {
     expect(await run.result()).toEqual([1, 2]);
   });
 
-  it('with an id that was kept for the run, and sent again before the run was claimed, is received once', async () => {
+  it('is received once when it was sent before the start and again before the first claim', async () => {
     const world = testAgents(listener);
     await world.run('r').signal('go', 1, { id: 'click' });
     await world.agent.start({ count: 2 }, { id: 'r' });
@@ -80,7 +80,7 @@ describe('a signal', () => {
     expect(await run.result()).toEqual([1, 2]);
   });
 
-  it('that comes between the last look and the suspend wakes the run at once', async () => {
+  it('wakes the run immediately when it arrives between the last read and the suspend', async () => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'WAITING_FOR_SIGNAL');
     const world = testAgents(listener, { storage });
     storage.happens.event = () => world.agent.run('r').signal('go', 'in between');
@@ -91,7 +91,7 @@ describe('a signal', () => {
     expect(world.invocations).toHaveLength(1);
   });
 
-  it('that comes while the run is claimed is received', async () => {
+  it('is received when it arrives during a claim', async () => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'RUNNING');
     const world = testAgents(listener, { storage });
     storage.happens.event = () => world.agent.run('r').signal('go', 'while claimed');
@@ -99,7 +99,7 @@ describe('a signal', () => {
     expect(await run.result()).toEqual(['while claimed']);
   });
 
-  it('that is sent at the same time as another is not lost', async () => {
+  it('is not lost when another one is sent at the same time', async () => {
     const world = testAgents(listener);
     const run = await world.start({ count: 2 }, { id: 'r' });
     await Promise.all([world.agent.run('r').signal('go', 'a'), world.agent.run('r').signal('go', 'b')]);
@@ -107,7 +107,7 @@ describe('a signal', () => {
     expect((await run.result()).toSorted()).toEqual(['a', 'b']);
   });
 
-  it('of another name is left for whoever waits for it', async () => {
+  it('of another name stays for the wait with that name', async () => {
     const both = agent({
       name: 'both',
       run: async (ctx) => [await ctx.waitForSignal('first'), await ctx.waitForSignal('second')],
@@ -121,7 +121,7 @@ describe('a signal', () => {
     expect(await run.result()).toEqual([1, 2]);
   });
 
-  it('to a run that has ended is refused with RUN_ENDED', async () => {
+  it('is rejected with RUN_ENDED when the run has ended', async () => {
     const world = testAgents(listener);
     const done = await world.start({ count: 0 }, { id: 'done' });
     await expect(done.signal('go')).rejects.toMatchObject({ code: 'RUN_ENDED' });
@@ -130,14 +130,14 @@ describe('a signal', () => {
     await expect(cancelled.signal('go')).rejects.toMatchObject({ code: 'RUN_ENDED' });
   });
 
-  it('must have a name, and an id only if that is text', async () => {
+  it('needs a name, and an id that is text if it has one', async () => {
     const { run } = testAgents(listener);
     await expect(run('r').signal('')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     await expect(run('r').signal('x'.repeat(201))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     await expect(run('r').signal('go', 1, { id: '' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  it('that cannot be kept is refused, and nothing is received', async () => {
+  it('is rejected when it cannot be stored, and nothing is received', async () => {
     const world = testAgents(listener);
     const run = await world.start({ count: 1 }, { id: 'r' });
     await expect(run.signal('go', { f: () => 1 })).rejects.toMatchObject({ code: 'UNSUPPORTED_VALUE' });
@@ -148,7 +148,7 @@ describe('a signal', () => {
 });
 
 describe('signals', () => {
-  it('are received in the order in which they were sent, also those from before the start', async () => {
+  it('are received in the order in which they were sent, including those sent before the start', async () => {
     const world = testAgents(listener);
     for (let i = 1; i <= 10; i++) await world.run('r').signal('go', i);
     await world.agent.start({ count: 30 }, { id: 'r' });
@@ -158,7 +158,7 @@ describe('signals', () => {
     expect(await world.run('r').result()).toEqual(Array.from({ length: 30 }, (_, i) => i + 1));
   });
 
-  it('of one name go to parallel waits in the order in which these began', async () => {
+  it('of one name go to parallel waits in the order in which the waits started', async () => {
     const three = agent({
       name: 'three',
       run: (ctx) =>
@@ -175,7 +175,7 @@ describe('signals', () => {
     expect(got.map(([, n]) => n).toSorted()).toEqual(['1', '2', '3']);
   });
 
-  it('are not taken by the wait of a branch that was left', async () => {
+  it('are not received by the wait of an abandoned branch', async () => {
     const racing = agent({
       name: 'racing',
       async run(ctx) {
@@ -197,7 +197,7 @@ describe('signals', () => {
   });
 
   it.each([0, 1, 2, 3, 5, 8, 13])(
-    'are not taken by a wait that began in the moment in which its branch was left (%i)',
+    'are not received by a wait that started just as its branch was abandoned (%i)',
     async (moments) => {
       const racing = agent({
         name: 'racing',
@@ -217,7 +217,7 @@ describe('signals', () => {
     },
   );
 
-  it('are not taken by a wait of a turn that is over', async () => {
+  it('are not received by a wait of a completed turn', async () => {
     const turning = agent({
       name: 'turning',
       state: { initial: () => ({ turns: 0 }) },
@@ -235,7 +235,7 @@ describe('signals', () => {
     expect(await run.result()).toBe('for the second turn');
   });
 
-  it('sent by many, twice, at any time, to processes that die, are each received once and in the order of their sender', async () => {
+  it('are each received once and in the order of their sender, despite duplicates and crashes', async () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       const random = randomFrom(seed);
       const collector = agent({
@@ -276,8 +276,8 @@ describe('signals', () => {
   });
 });
 
-describe('the wait for a signal', () => {
-  it('gives undefined when its time is over, and the next signal goes to the next wait', async () => {
+describe('a wait for a signal', () => {
+  it('returns undefined when its timeout passes, and the next signal goes to the next wait', async () => {
     const world = testAgents(patient);
     const run = await world.start({}, { id: 'r' });
     await world.skip({ minutes: 59 });
@@ -287,7 +287,7 @@ describe('the wait for a signal', () => {
     expect(await run.result()).toEqual(['nothing', 'late']);
   });
 
-  it('gets a signal that came before its deadline, however late anybody looks', async () => {
+  it('receives a signal that arrived before its deadline, however late the run resumes', async () => {
     const world = testAgents(patient);
     const run = await world.start({}, { id: 'r' });
     await world.agent.pause();
@@ -300,7 +300,7 @@ describe('the wait for a signal', () => {
     expect(await run.result()).toEqual(['in time', 'next']);
   });
 
-  it('does not get a signal that came at its deadline or later; the next wait does', async () => {
+  it('does not receive a signal that arrives at its deadline or later; the next wait does', async () => {
     const world = testAgents(patient);
     const run = await world.start({}, { id: 'r' });
     await world.agent.pause();
@@ -311,7 +311,7 @@ describe('the wait for a signal', () => {
     expect(await run.result()).toEqual(['nothing', 'late']);
   });
 
-  it('wakes the run once for each signal, and the number of events is in its head', async () => {
+  it('wakes the run once per signal, and counts the events in the head', async () => {
     const world = testAgents(listener);
     const run = await world.start({ count: 3 }, { id: 'r' });
     await run.signal('go', 1);
@@ -325,9 +325,9 @@ describe('the wait for a signal', () => {
 const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } });
 
 describe.each([
-  ['in the open', {}],
+  ['unencrypted', {}],
   ['encrypted', { keys }],
-])('large values and payloads, %s,', (_, options) => {
+])('large values and payloads (%s)', (_, options) => {
   const reader = agent({
     name: 'reader',
     async run(ctx) {
@@ -339,21 +339,21 @@ describe.each([
   const text = noise('signal', 300_000);
   const expected = { text: 300_000, read: 300_000, same: true };
 
-  it('come with a signal to a run that waits', async () => {
+  it('are received with a signal to a waiting run', async () => {
     const world = testAgents(reader, options);
     const run = await world.start({}, { id: 'r' });
     await run.signal('file', { text, file: payload(text) });
     expect(await run.result()).toEqual(expected);
   });
 
-  it('come with a signal from before the start', async () => {
+  it('are received with a signal from before the start', async () => {
     const world = testAgents(reader, options);
     await world.run('r').signal('file', { text, file: payload(text) });
     const run = await world.start({}, { id: 'r' });
     expect(await run.result()).toEqual(expected);
   });
 
-  it('stay where they are while a wait is not there yet, though orphans are collected', async () => {
+  it('are not removed as orphans before a wait receives them', async () => {
     const late = agent({
       name: 'late',
       async run(ctx) {
@@ -372,7 +372,7 @@ describe.each([
 });
 
 describeOnEachStorage('signals before, during and after the wait', (open) => {
-  it('are each received once and in their order', async () => {
+  it('are each received once and in order', async () => {
     const inner = await open();
     const storage = withEventBefore(inner, (writes) => headIn(writes)?.status === 'WAITING_FOR_SIGNAL');
     const world = testAgents(listener, { storage, deliverTwice: true });

@@ -18,7 +18,7 @@ async function ticks(count: number): Promise<void> {
 }
 
 describe('the state', () => {
-  it('is that of the point at each point of a replay', async () => {
+  it('has at each point of a replay the value of that point', async () => {
     const seen: number[][] = [];
     const world = testAgents(
       stateful(async (ctx) => {
@@ -43,7 +43,7 @@ describe('the state', () => {
     for (const own of seen) expect(own).toEqual(whole.slice(0, own.length));
   });
 
-  it('drives a loop to the same end, wherever it crashes', async () => {
+  it('drives a loop to the same result, wherever it crashes', async () => {
     for (let at = 1; at <= 5; at++) {
       const calls: number[] = [];
       const world = testAgents(
@@ -66,7 +66,7 @@ describe('the state', () => {
     }
   });
 
-  it('is that of the point also where nothing but updates was recorded before a crash', async () => {
+  it('has the value of that point when only updates were recorded before a crash', async () => {
     const ways: string[] = [];
     const world = testAgents(
       stateful(async (ctx) => {
@@ -122,7 +122,7 @@ describe('the state', () => {
     expect(await (await world.start({})).result()).toBe(20);
   });
 
-  it('has the updates of parallel branches in the order in which they were made, in every replay', async () => {
+  it('applies the updates of parallel branches in their original order in every replay', async () => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = randomFrom(seed);
       const seen: (readonly string[])[] = [];
@@ -147,7 +147,7 @@ describe('the state', () => {
     }
   });
 
-  it('has in a replay what a branch did to it that was left', async () => {
+  it('includes the updates of an abandoned branch in a replay', async () => {
     const seen: (readonly string[])[] = [];
     const world = testAgents(
       stateful(async (ctx) => {
@@ -171,7 +171,7 @@ describe('the state', () => {
     expect(seen).toEqual([['left'], ['left']]);
   });
 
-  it('keeps what an operator changed while a step ran, beside what the agent does', async () => {
+  it('keeps both the changes of an operator during a step and those of the agent', async () => {
     const world = testAgents(
       stateful(async (ctx) => {
         await ctx.step('work', () =>
@@ -191,7 +191,7 @@ describe('the state', () => {
     expect(await run.result()).toEqual({ n: 1, list: ['operator', 'operator', 'agent'] });
   });
 
-  it('shows after a wait what an operator changed meanwhile', async () => {
+  it('shows after a wait the changes that an operator made meanwhile', async () => {
     const world = testAgents(
       stateful(async (ctx) => {
         await ctx.sleep('long', { hours: 1 });
@@ -207,7 +207,7 @@ describe('the state', () => {
 });
 
 describe('an update', () => {
-  it('that throws is the agent’s to catch, changes nothing, and throws again in a replay', async () => {
+  it('can throw: the agent can catch the error, the state does not change, and a replay throws again', async () => {
     const caught: string[] = [];
     const world = testAgents(
       stateful(async (ctx) => {
@@ -233,7 +233,7 @@ describe('an update', () => {
     expect(world.invocations.map(({ end }) => end)).toEqual(['failed', 'finished']);
   });
 
-  it('to what cannot be saved is refused by its path, and the state stays', async () => {
+  it('is rejected with the path of a value that cannot be stored, and the state does not change', async () => {
     const world = testAgents(
       stateful(async (ctx) => {
         const edit = (draft: Notes) => void Object.assign(draft, { deep: { run: () => 1 } });
@@ -261,7 +261,7 @@ describe('an update', () => {
     );
     const run = await world.start({});
     expect(await run.status()).toBe('FAILED');
-    await expect(run.result()).rejects.toThrow(/`ctx\.step` was called inside of .*update/);
+    await expect(run.result()).rejects.toThrow(/`ctx\.step` was called inside .*update/);
   });
 
   it('needs a state', async () => {

@@ -8,7 +8,7 @@ import { testAgents } from '../../lambda/testing.ts';
 const MOMENTS = ['before', 'after', 'recorded'] as const;
 
 describe('a step', () => {
-  it('gives the same normalised and frozen value at first and after a crash', async () => {
+  it('returns the same normalized and frozen value at first and after a crash', async () => {
     const seen: unknown[] = [];
     const values = agent({
       name: 'values',
@@ -43,7 +43,7 @@ describe('a step', () => {
     expect(Object.isFrozen(replayed)).toBe(true);
   });
 
-  it('never gives the agent the object that its function made', async () => {
+  it('never returns the very object that its function created', async () => {
     const own = { list: [1] };
     const aliasing = agent({
       name: 'aliasing',
@@ -57,7 +57,7 @@ describe('a step', () => {
     expect(await run.result()).toEqual({ same: false, list: [1] });
   });
 
-  it('gives undefined when its function returns nothing, and does not run again', async () => {
+  it('returns undefined when its function returns nothing, and does not run again', async () => {
     let count = 0;
     const silent = agent({
       name: 'silent',
@@ -75,7 +75,7 @@ describe('a step', () => {
     expect(count).toBe(1);
   });
 
-  it('keeps an error with its name, its own fields and its causes, for the first time and for a replay', async () => {
+  it('throws an error with its name, fields and causes, both at first and in a replay', async () => {
     const caught: unknown[] = [];
     const failing = agent({
       name: 'failing',
@@ -107,7 +107,7 @@ describe('a step', () => {
     }
   });
 
-  it('keeps payloads by reference, readable at first and after a crash', async () => {
+  it('stores payloads by reference, readable at first and after a crash', async () => {
     const texts: string[] = [];
     const pages = agent({
       name: 'pages',
@@ -126,7 +126,7 @@ describe('a step', () => {
     expect(texts).toEqual(['the page '.repeat(5_000), 'the page '.repeat(5_000)]);
   });
 
-  it('keeps a result of 5 MB', async () => {
+  it('stores a result of 5 MB', async () => {
     const large = agent({
       name: 'large',
       async run(ctx) {
@@ -140,7 +140,7 @@ describe('a step', () => {
     expect(await (await world.start({})).result()).toBe(5 * 1_048_576);
   });
 
-  it('has the same idempotency key for every attempt, another than every other step and run', async () => {
+  it('has one idempotency key for all attempts, different from every other step and run', async () => {
     const keys: string[] = [];
     const keyed = agent({
       name: 'keyed',
@@ -157,7 +157,7 @@ describe('a step', () => {
     await world.start({}, { id: 'one' });
     await world.start({}, { id: 'two' });
     expect(keys.slice(0, 3)).toEqual(Array(3).fill(keys[0]));
-    // One attempt more: its failure was not recorded before the crash.
+    // One more attempt: its failure was not recorded before the crash.
     expect(keys.slice(3, 7)).toEqual(Array(4).fill(keys[3]));
     expect(new Set(keys).size).toBe(4);
   });
@@ -188,7 +188,7 @@ describe('a longer agent', () => {
 
   for (const moment of MOMENTS) {
     for (const step of STEPS) {
-      it(`comes to the same end when it crashes, ${moment}, at step ${step}`, async () => {
+      it(`ends with the same result when it crashes (${moment}) at step ${step}`, async () => {
         const { calls, longer } = counting();
         const world = testAgents(longer);
         world.crash({ [moment]: step });
@@ -199,7 +199,7 @@ describe('a longer agent', () => {
     }
   }
 
-  it('comes to the same end when it crashes at every step, before and after it and when it is recorded', async () => {
+  it('ends with the same result when it crashes before, after and at the record of every step', async () => {
     const { calls, longer } = counting();
     const world = testAgents(longer);
     for (const step of STEPS) for (const moment of MOMENTS) world.crash({ [moment]: step });
@@ -210,7 +210,7 @@ describe('a longer agent', () => {
     expect(versions).toEqual(versions.map((_, i) => i + 1));
   });
 
-  it('is invoked twice at once without running a step twice', async () => {
+  it('runs no step twice when it is invoked twice at once', async () => {
     const { calls, longer } = counting();
     const world = testAgents(longer, { deliverTwice: true });
     const run = await world.start({});
@@ -219,8 +219,8 @@ describe('a longer agent', () => {
   });
 });
 
-describe('a result', () => {
-  /** Storage whose commits wait at a gate while it is closed. */
+describe('the result of a step', () => {
+  /** A storage whose commits wait while its gate is closed. */
   function gated(): { storage: Storage; close(): void; open(): void; waiting(): number } {
     const { records, payloads } = memoryStorage();
     let gate: PromiseWithResolvers<void> | undefined;
@@ -251,7 +251,7 @@ describe('a result', () => {
     };
   }
 
-  it('reaches the agent only after the storage confirmed it', async () => {
+  it('reaches the agent only after the storage has confirmed it', async () => {
     const gate = gated();
     const events: string[] = [];
     const careful = agent({
@@ -269,7 +269,7 @@ describe('a result', () => {
     const { id } = await world.agent.start({}, { id: 'r' });
     const invoked = world.agent.invoke({ run: id }, { by: 'me', until: world.clock.now() + 600_000 });
     await expect.poll(gate.waiting).toBe(1);
-    // Whatever else there is to do has been done by now.
+    // All other tasks have completed by now.
     for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
     expect(events).toEqual(['worked']);
     gate.open();
@@ -279,7 +279,7 @@ describe('a result', () => {
 });
 
 describe('small operations', () => {
-  it('give the same time, numbers and ids at each replay, in branches too, and others in another run', async () => {
+  it('return the same time, numbers and ids in each replay, also in branches, and others in another run', async () => {
     const seen: unknown[][] = [];
     const drawing = agent({
       name: 'drawing',
@@ -318,15 +318,15 @@ describe('small operations', () => {
     expect(other.filter((value) => numbers.includes(value as number) || ids.includes(value as string))).toEqual([]);
   });
 
-  it('are refused in a step, where a replay would not count them', async () => {
+  it('are rejected in a step, where a replay would not count them', async () => {
     for (const what of ['random', 'uuid', 'now'] as const) {
       const inside = agent({ name: 'inside', run: (ctx) => ctx.step('draw', async () => void (await ctx[what]())) });
       const run = await testAgents(inside).start({});
-      await expect(run.result()).rejects.toThrow(new RegExp(`\`ctx\\.${what}\` was called inside of step "draw"`));
+      await expect(run.result()).rejects.toThrow(new RegExp(`\`ctx\\.${what}\` was called inside step "draw"`));
     }
   });
 
-  it('name a checkpoint that can be loaded by its name; the last one has it', async () => {
+  it('name a checkpoint that can be loaded by its name; a repeated name means the last one', async () => {
     const named = agent({
       name: 'named',
       state: { initial: () => ({ n: 0 }) },
@@ -349,7 +349,7 @@ describe('small operations', () => {
     expect((await run.checkpoints()).flatMap(({ name }) => name ?? [])).toEqual(['draft', 'draft', 'final']);
   });
 
-  it('write to the log once, over crashes and waits', async () => {
+  it('write to the log once, despite crashes and waits', async () => {
     const lines: string[] = [];
     const logging = agent({
       name: 'logging',
@@ -386,7 +386,7 @@ describe('small operations', () => {
     ]);
   });
 
-  it('keep a payload in the state, as bytes or as a stream', async () => {
+  it('store a payload in the state, from bytes or from a stream', async () => {
     const keeping = agent({
       name: 'keeping',
       state: { initial: () => ({ pages: [] as Payload[] }) },

@@ -14,20 +14,20 @@ import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage, Write } from '../../lambda/storage/ports.ts';
 import { awsStorage } from '../engines/engines.ts';
 
-/** A storage in a folder that is gone after the test. */
+/** A storage in a folder that is removed after the test. */
 export function folderStorage(): Storage {
   const folder = mkdtempSync(join(tmpdir(), 'waitstate-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return embeddedStorage({ folder });
 }
 
-/** Describes something that holds wherever runs are kept. */
-export const describeOnEachStorage = (what: string, tests: (open: () => Promise<Storage>) => void): void =>
+/** Runs the same tests on each storage. */
+export const describeOnEachStorage = (name: string, tests: (open: () => Promise<Storage>) => void): void =>
   describe.each([
     ['in memory', async () => memoryStorage()],
     ['in a folder', async () => folderStorage()],
     ['on DynamoDB and S3', awsStorage],
-  ] as const)(`${what}, %s`, (_, open) =>
+  ] as const)(`${name}, %s`, (_, open) =>
     tests(async () => {
       const storage = await open();
       onTestFinished(async () => {
@@ -38,7 +38,7 @@ export const describeOnEachStorage = (what: string, tests: (open: () => Promise<
     }),
   );
 
-/** The same storage, where every commit passes by somebody who may do something before it, after it or in its place. */
+/** A storage that passes every commit to `around`, which can act before it, after it or instead of it. */
 export const interceptCommits = (
   storage: Storage,
   around: (writes: readonly Write[], commit: () => Promise<void>) => Promise<void>,
@@ -47,12 +47,12 @@ export const interceptCommits = (
   payloads: storage.payloads,
 });
 
-/** The same storage, where something happens once, right before the first commit that is of the kind. */
-export function withEventBefore(storage: Storage, is: (writes: readonly Write[]) => boolean): InterceptedStorage {
+/** A storage that runs an event once, right before the first commit that matches. */
+export function withEventBefore(storage: Storage, matches: (writes: readonly Write[]) => boolean): InterceptedStorage {
   const happens: { event: (() => Promise<unknown>) | undefined } = { event: undefined };
   const around = async (writes: readonly Write[], commit: () => Promise<void>) => {
     const { event } = happens;
-    if (event && is(writes)) {
+    if (event && matches(writes)) {
       happens.event = undefined;
       await event();
     }
@@ -73,7 +73,7 @@ export function headIn(writes: readonly Write[]): HeadMeta | undefined {
 export const headOf = async (agent: AnyAgent, run: string): Promise<HeadMeta> =>
   (await readLiveHead(await agent.runtime.contexts.forRun(run))).meta;
 
-/** How often each method of a record store was called. */
+/** The number of calls of each method of a record store. */
 export interface Calls {
   read: number;
   range: number;
@@ -81,7 +81,7 @@ export interface Calls {
   commit: number;
 }
 
-/** The same storage, whose calls are counted. */
+/** A storage whose calls are counted. */
 export function counted(storage: Storage): { readonly storage: Storage; readonly calls: Calls } {
   const calls: Calls = { read: 0, range: 0, list: 0, commit: 0 };
   const { records, payloads } = storage;
@@ -95,7 +95,7 @@ export function counted(storage: Storage): { readonly storage: Storage; readonly
   return { storage: { records: { ...records, ...all }, payloads }, calls };
 }
 
-/** Where the agent of a world is, for another process that delivers nothing. */
+/** The options of an agent for another process that shares its storage and clock but delivers nothing. */
 export const otherProcessOptions = ({
   agent,
   clock,
@@ -107,11 +107,13 @@ export const otherProcessOptions = ({
     const { records, payloads } = await agent.runtime.contexts.forTenant();
     return { records, payloads };
   },
-  ...{ clock, log: () => {}, chance: () => 0.5 },
+  clock,
+  log: () => {},
+  chance: () => 0.5,
 });
 
-/** A promise, and who keeps it. */
-export const gate = (): { readonly loaded: Promise<void>; open(): void } => {
+/** A promise that stays pending until the gate is opened. */
+export const gate = (): { readonly opened: Promise<void>; open(): void } => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  return { loaded: promise, open: resolve };
+  return { opened: promise, open: resolve };
 };

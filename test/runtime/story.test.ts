@@ -38,7 +38,7 @@ const refunds = agent({
   },
 });
 
-it('runs from the start to the end, over waits and crashes', async () => {
+it('an agent runs from start to end, over waits and crashes', async () => {
   calls.length = 0;
   const world = testAgents(refunds, { agents: [pricing] });
   world.crash({ after: 'find order' });
@@ -53,7 +53,7 @@ it('runs from the start to the end, over waits and crashes', async () => {
   expect(calls).toEqual(['find', 'find', 'pay']);
 });
 
-it('takes back what it did when it fails, and when it is cancelled', async () => {
+it('an agent undoes its steps when it fails and when it is cancelled', async () => {
   calls.length = 0;
   const world = testAgents(refunds, { agents: [pricing] });
   const run = await world.start({ order: 'o-1' }, { id: 'r' });

@@ -20,7 +20,7 @@ const waiting = agent({
 });
 
 describe('a sweep', () => {
-  it('looks only at what is due, however many runs wait', async () => {
+  it('reads only the records that are due, however many runs wait', async () => {
     const { storage, calls } = counted(memoryStorage());
     const world = testAgents(waiting, { storage });
     for (let i = 0; i < RUNS; i++) await world.agent.start({ how: i % 3 }, { id: `run ${i}` });
@@ -40,13 +40,13 @@ describe('a sweep', () => {
     const ten = await sweep(soon.agent.runtime);
     expect(ten.report).toMatchObject({ delivered: 10 });
     expect(ten.list).toBe(DUE_SHARD_COUNT);
-    // For each: its head is read and written; the agent's pause is looked up once.
+    // Each head is read and written; whether the agent is paused is read once.
     expect(ten.commit).toBe(10);
     expect(ten.read).toBeLessThanOrEqual(11);
     expect(ten.range).toBe(0);
   });
 
-  it('delivers what nobody took after a minute, and counts what was tried before', async () => {
+  it('delivers runs that were not claimed within a minute, and counts redeliveries', async () => {
     const storage = memoryStorage();
     const world = testAgents(waiting, { storage });
     await world.agent.start({ how: 0 }, { id: 'r' });
@@ -68,7 +68,7 @@ describe('a sweep', () => {
     expect(delivered).toEqual(['r', 'r']);
   });
 
-  it('by two at once delivers once', async () => {
+  it('delivers a run once when two sweeps run at the same time', async () => {
     const world = testAgents(agent({ name: 'sleeper', run: (ctx) => ctx.sleep('long', { hours: 1 }) }));
     await world.start({}, { id: 'r' });
     world.clock.moveTo(world.clock.now() + 3_600_000);
@@ -76,7 +76,7 @@ describe('a sweep', () => {
     expect(reports.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(1);
   });
 
-  it('goes on with the others when one run cannot be looked after', async () => {
+  it('continues with the other runs when one fails', async () => {
     const world = testAgents(agent({ name: 'sleeper', run: (ctx) => ctx.sleep('long', { hours: 1 }) }));
     for (let i = 0; i < 5; i++) await world.start({}, { id: `r${i}` });
     world.clock.moveTo(world.clock.now() + 3_600_000);
@@ -90,7 +90,7 @@ describe('a sweep', () => {
     expect(report).toMatchObject({ delivered: 4, failed: [{ run: 'r2' }] });
   });
 
-  it('looks at eight of each shard at once, and begins with what was due first', async () => {
+  it('processes eight records of each shard at once, earliest first', async () => {
     const world = testAgents(agent({ name: 'sleeper', run: (ctx) => ctx.sleep('long', { hours: 1 }) }));
     const all = 200;
     for (let i = 0; i < all; i++) {
@@ -114,7 +114,7 @@ describe('a sweep', () => {
     expect(numbers).toEqual(numbers.map((each) => each.toSorted((a, b) => a - b)));
   });
 
-  it('looks at what is of one run one after the other', async () => {
+  it('processes the records of one run in sequence', async () => {
     const asks = agent({
       name: 'asks',
       run: (ctx) =>
@@ -137,11 +137,11 @@ describe('a sweep', () => {
     };
     const slow = asks.with({ storage: { ...storage, records: { ...storage.records, commit } }, clock: world.clock });
     expect(await sweepDue({ runtime: slow.runtime })).toMatchObject({ approvals: 40, failed: [] });
-    // Two who change one run at once meet at its head.
+    // Two concurrent changes of one run would conflict at its head.
     expect(refused).toBe(0);
   });
 
-  it('goes on with the others of a shard while one run with much that is due takes its time', async () => {
+  it('continues with the other runs of a shard while one run with many due records takes long', async () => {
     const questions = Array.from({ length: 20 }, (_, i) => `q${i}`);
     const asks = agent({
       name: 'asks',
@@ -158,28 +158,29 @@ describe('a sweep', () => {
     const world = testAgents(asks, { storage });
     await world.start({}, { id: 'slow' });
     const shardOf = (run: string) => dueGroup(toPartition('default', run));
-    const beside = Array.from({ length: 100 }, (_, i) => `r${i}`).find((run) => shardOf(run) === shardOf('slow')) ?? '';
+    const sameShard =
+      Array.from({ length: 100 }, (_, i) => `r${i}`).find((run) => shardOf(run) === shardOf('slow')) ?? '';
     world.clock.moveTo(world.clock.now() + 3_599_000);
-    // Due in a minute, and so after the reminders.
-    await waiting.with({ storage, clock: world.clock }).start({ how: 0 }, { id: beside });
+    // Due in a minute, so after the reminders.
+    await waiting.with({ storage, clock: world.clock }).start({ how: 0 }, { id: sameShard });
     world.clock.moveTo(world.clock.now() + 61_000);
     const others = Promise.withResolvers<void>();
     let now = 0;
     let most = 0;
-    const tell = async () => {
+    const notify = async () => {
       most = Math.max(most, ++now);
-      // Until then the sweep is at the first of them.
+      // Until then the sweep is busy with the first of them.
       await others.promise;
       now -= 1;
     };
     const runtime = { ...world.agent.runtime, deliver: async () => others.resolve() };
-    const report = await sweepDue({ runtime, notifierFor: () => ({ url: undefined, notify: tell }) });
+    const report = await sweepDue({ runtime, notifierFor: () => ({ url: undefined, notify }) });
     expect(report).toMatchObject({ delivered: 1, failed: [] });
     expect([most, now]).toEqual([1, 0]);
     expect(report.approvals).toBeGreaterThanOrEqual(questions.length);
   });
 
-  it('goes on to the end with the other shards when one cannot be listed, and then says so', async () => {
+  it('completes the other shards when one cannot be listed, and then throws', async () => {
     const storage = memoryStorage();
     const world = testAgents(waiting, { storage });
     for (let i = 0; i < 40; i++) await world.agent.start({ how: 0 }, { id: `r${i}` });
@@ -200,7 +201,7 @@ describe('a sweep', () => {
     expect(seen.length).toBeLessThan(40);
   });
 
-  it('looks only after its own tenant where that is asked', async () => {
+  it('can be limited to its own tenant', async () => {
     const storage = memoryStorage();
     const world = testAgents(waiting, { storage });
     await waiting.with({ storage, clock: world.clock, tenant: 'other' }).start({ how: 0 }, { id: 'theirs' });
@@ -216,7 +217,7 @@ describe('a sweep', () => {
     expect(seen).toEqual(['default/ours', 'other/theirs']);
   });
 
-  it('removes links and runs whose time is over', async () => {
+  it('removes expired links and runs', async () => {
     const storage = memoryStorage();
     const world = testAgents(waiting, { storage, retentionSeconds: 40 * 86_400 });
     const run = await world.start({ how: 2 }, { id: 'r' });

@@ -10,12 +10,12 @@ const MINUTE = 60_000;
 const ends = (world: Pick<TestEnvironment, 'invocations'>) =>
   world.invocations.map((invoked) => ('status' in invoked ? `${invoked.end} ${invoked.status}` : invoked.end));
 
-/** Lets time pass inside of a step. */
+/** Advances the clock inside a step. */
 const pass = (world: Pick<TestEnvironment, 'clock'>, minutes: number) =>
   world.clock.moveTo(world.clock.now() + minutes * MINUTE);
 
-describe('when the time of the function runs low', () => {
-  it('a run yields between steps, and goes on in the next invocation; each step runs once', async () => {
+describe('a function that is about to time out', () => {
+  it('yields between steps, and the next invocation resumes the run; each step runs once', async () => {
     const did: number[] = [];
     const long = agent({
       name: 'long',
@@ -36,7 +36,7 @@ describe('when the time of the function runs low', () => {
     expect(ends(world)).toEqual([...Array(3).fill('suspended READY'), 'finished SUCCEEDED']);
   });
 
-  it('turns yield too', async () => {
+  it('yields between turns', async () => {
     const turning = agent({
       name: 'turning',
       state: { initial: () => ({ turns: 0 }) },
@@ -52,7 +52,7 @@ describe('when the time of the function runs low', () => {
     expect(world.invocations.every(({ end }) => end !== 'failed')).toBe(true);
   });
 
-  it('a step that takes longer than the function is asked to stop, and run again; a run that never gets past it fails', async () => {
+  it('aborts a step that takes too long and runs it again; a run that makes no progress fails', async () => {
     let begun = 0;
     let aborted = 0;
     const stuck = agent({
@@ -76,7 +76,7 @@ describe('when the time of the function runs low', () => {
     expect({ begun, aborted }).toEqual({ begun: 6, aborted: 6 });
   });
 
-  it('a step that was too slow once is run again, and its late result counts for nothing', async () => {
+  it('runs a step again that was too slow once, and ignores its late result', async () => {
     let begun = 0;
     const late = gate();
     const slow = agent({
@@ -86,7 +86,7 @@ describe('when the time of the function runs low', () => {
           begun += 1;
           if (begun > 1) return 'second';
           pass(world, 15);
-          await late.loaded;
+          await late.opened;
           return 'first';
         }),
     });
@@ -98,7 +98,7 @@ describe('when the time of the function runs low', () => {
     expect(ends(world)).toEqual(['suspended READY', 'finished SUCCEEDED']);
   });
 
-  it('a step that may run only once is not run again; nobody knows what became of it', async () => {
+  it('does not run an at-most-once step again: its outcome is unknown', async () => {
     let begun = 0;
     const once = agent({
       name: 'once',
@@ -129,7 +129,7 @@ describe('a sleep', () => {
     },
   });
 
-  it('of up to ten seconds stays in the process', async () => {
+  it('stays in the process for up to ten seconds', async () => {
     const world = testAgents(sleeper);
     const run = await world.start({ milliseconds: 10_000 }, { id: 'r' });
     expect(await run.result()).toBe('awake');
@@ -138,7 +138,7 @@ describe('a sleep', () => {
     expect((await run.checkpoints()).map(({ status }) => status)).not.toContain('SLEEPING');
   });
 
-  it('above that suspends the run, and is over to the millisecond when somebody looks', async () => {
+  it('suspends the run for a longer time, and ends to the millisecond when the sweeper runs', async () => {
     const world = testAgents(sleeper);
     const run = await world.start({ milliseconds: 10_001 }, { id: 'r' });
     expect(await run.status()).toBe('SLEEPING');
@@ -153,7 +153,7 @@ describe('a sleep', () => {
     expect(ends(world)).toEqual(['suspended SLEEPING', 'finished SUCCEEDED']);
   });
 
-  it('that is short suspends too when the function has not the time for it', async () => {
+  it('suspends the run for a short time too when the function is about to time out', async () => {
     const world = testAgents(sleeper, { functionTimeout: { seconds: 9 } });
     await world.start({ milliseconds: 8_000 }, { id: 'r' });
     expect(ends(world)).toContain('suspended SLEEPING');
@@ -161,7 +161,7 @@ describe('a sleep', () => {
     expect(await world.run('r').result()).toBe('awake');
   });
 
-  it('may be months, and several at once wake one after the other', async () => {
+  it('can last months, and parallel ones end one after the other', async () => {
     const woke: string[] = [];
     const months = agent({
       name: 'months',
@@ -188,7 +188,7 @@ describe('a run that takes longer than its timeout', () => {
     'waits for people': (ctx: AgentContext) => ctx.approval('ask', { title: 'Go?', approvers: ['user:ann'] }),
   };
 
-  it.each(Object.entries(waits))('while it %s is undone and fails with TIMED_OUT', async (_, wait) => {
+  it.each(Object.entries(waits))('is undone and fails with TIMED_OUT while it %s', async (_, wait) => {
     const did: string[] = [];
     const timed = agent({
       name: 'timed',
@@ -209,7 +209,7 @@ describe('a run that takes longer than its timeout', () => {
     expect(await handle.approvals()).toEqual([]);
   });
 
-  it('while a step runs: the step is recorded, then undone', async () => {
+  it('records a running step, and then undoes it', async () => {
     const [began, finish] = [gate(), gate()];
     const did: string[] = [];
     const timed = agent({
@@ -220,7 +220,7 @@ describe('a run that takes longer than its timeout', () => {
           'pay',
           async () => {
             began.open();
-            await finish.loaded;
+            await finish.opened;
             did.push('pay');
           },
           { undo: () => void did.push('unpay') },
@@ -231,7 +231,7 @@ describe('a run that takes longer than its timeout', () => {
     const world = testAgents(timed);
     await world.agent.start({}, { id: 'r' });
     const settled = world.settle();
-    await began.loaded;
+    await began.opened;
     pass(world, 6);
     expect(await sweepDue({ runtime: world.agent.runtime })).toMatchObject({ timedOut: 1 });
     finish.open();
@@ -240,7 +240,7 @@ describe('a run that takes longer than its timeout', () => {
     expect(did).toEqual(['pay', 'unpay']);
   });
 
-  it('and then wants to wait lies down and is ended by the sweeper, without spinning', async () => {
+  it('suspends when it starts to wait, and the sweeper ends it, without a busy loop', async () => {
     const timed = agent({
       name: 'timed',
       timeout: { minutes: 5 },
@@ -257,7 +257,7 @@ describe('a run that takes longer than its timeout', () => {
     expect(calls.commit).toBeLessThan(10);
   });
 
-  it('before anybody claimed it fails when it is claimed', async () => {
+  it('fails at its first claim when the timeout has passed before', async () => {
     let ran = false;
     const timed = agent({
       name: 'timed',
@@ -273,7 +273,7 @@ describe('a run that takes longer than its timeout', () => {
     expect(ran).toBe(false);
   });
 
-  it('which a start may set for itself', async () => {
+  it('uses the timeout of the start options', async () => {
     const timed = agent({ name: 'timed', timeout: { hours: 1 }, run: (ctx) => ctx.sleep('long', { hours: 3 }) });
     const world = testAgents(timed);
     const handle = await world.start({}, { id: 'r', timeout: { hours: 5 } });
@@ -282,7 +282,7 @@ describe('a run that takes longer than its timeout', () => {
     await expect(world.agent.start({}, { timeout: { hours: -1 } })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  it('has the whole time once more when it is retried, rewound or forked, and no more than that', async () => {
+  it('gets the full timeout again when it is retried, rewound or forked, and no more than that', async () => {
     const timed = agent({ name: 'timed', timeout: { hours: 1 }, run: (ctx) => ctx.waitForSignal('go') });
     const world = testAgents(timed);
     const handle = await world.start({}, { id: 'r' });
@@ -301,7 +301,7 @@ describe('a run that takes longer than its timeout', () => {
     expect(await world.run(id).status()).toBe('FAILED');
   });
 
-  it('holds for a child as well', async () => {
+  it('can be a child run', async () => {
     const child = agent({ name: 'child', timeout: { hours: 1 }, run: (ctx) => ctx.waitForSignal('go') });
     const parent = agent({
       name: 'parent',
@@ -314,8 +314,8 @@ describe('a run that takes longer than its timeout', () => {
   });
 });
 
-describeOnEachStorage('time', (open) => {
-  it('passes for runs that sleep, yield and time out', async () => {
+describeOnEachStorage('timers', (open) => {
+  it('wake runs that sleep, and end runs that time out', async () => {
     const long = agent({
       name: 'long',
       timeout: { days: 1 },

@@ -5,7 +5,7 @@ import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 
-/** A tool that counts its calls and gives their number. */
+/** A tool that counts its calls and returns their number. */
 function counter() {
   let count = 0;
   return {
@@ -20,7 +20,7 @@ function counter() {
 }
 
 describe('a tool', () => {
-  it('is recorded by occurrence: a crash never pays twice, and a polling tool polls', async () => {
+  it('is recorded per call: a crash never pays twice, and a polling tool is called each time', async () => {
     const poll = counter();
     const polling = agent({
       name: 'polling',
@@ -42,7 +42,7 @@ describe('a tool', () => {
     );
   });
 
-  it('is recorded by the id that the model gave the call, in whatever order the calls come', async () => {
+  it('is recorded by the call id of the model, in whatever order the calls are made', async () => {
     const calls: string[] = [];
     let order = ['call_a', 'call_b'];
     const modelled = agent({
@@ -71,7 +71,7 @@ describe('a tool', () => {
     expect(calls).toEqual(['call_a', 'call_b']);
   });
 
-  it('sees its arguments as they are given, and an order of keys is no difference', async () => {
+  it('receives its arguments unchanged, and the order of their keys makes no difference', async () => {
     let args: object = { b: 2, a: { y: new Date(0), x: [1, 2] } };
     const seen: object[] = [];
     const ordered = agent({
@@ -91,7 +91,7 @@ describe('a tool', () => {
     expect(seen).toEqual([{ b: 2, a: { y: new Date(0), x: [1, 2] } }]);
   });
 
-  it('refuses arguments that cannot be kept, by their path', async () => {
+  it('rejects arguments that cannot be stored, with their path', async () => {
     const wrong = agent({
       name: 'wrong',
       run: (ctx) => ctx.tool('search', { filter: { by: () => true } }, () => 1),
@@ -103,7 +103,7 @@ describe('a tool', () => {
 });
 
 describe('a cached tool', () => {
-  it('is called once for equal arguments of a run, whatever the order of their keys', async () => {
+  it('is called once per run for equal arguments, whatever the order of their keys', async () => {
     const price = counter();
     const cached = agent({
       name: 'cached',
@@ -121,7 +121,7 @@ describe('a cached tool', () => {
     expect(await (await world.start({})).result()).toEqual([3, 3, 4]);
   });
 
-  it('is not shared with a tool of another name', async () => {
+  it('does not share results with a tool of another name', async () => {
     const price = counter();
     const named = agent({
       name: 'named',
@@ -133,7 +133,7 @@ describe('a cached tool', () => {
     expect(await (await testAgents(named).start({})).result()).toEqual([1, 2]);
   });
 
-  it('is called again when its time is over, and a replay at another time uses what was used', async () => {
+  it('is called again when the TTL has passed, and a replay uses the value that was used before', async () => {
     const price = counter();
     const options = { cache: { hours: 1 } };
     const timed = agent({
@@ -155,7 +155,7 @@ describe('a cached tool', () => {
     expect(price.count).toBe(2);
   });
 
-  it('gives a call that had no time limit the same value in a replay, also when another call renewed it', async () => {
+  it('returns the same value in a replay of a call without a TTL, even when another call renewed it', async () => {
     const price = counter();
     const seen: number[] = [];
     const mixed = agent({
@@ -177,7 +177,7 @@ describe('a cached tool', () => {
     expect(seen).toEqual([1, 1, 1]);
   });
 
-  it('gives branches that call it at the same time what each of them saw, also after a crash', async () => {
+  it('returns to concurrent branches the value that each of them got, also after a crash', async () => {
     const price = counter();
     const seen: number[][] = [];
     const parallel = agent({
@@ -209,7 +209,7 @@ describe('a cached tool', () => {
     expect(seen[0]).toContain(await run.result());
   });
 
-  it('shares its results among the runs of a tenant, and with no other tenant', async () => {
+  it('shares results among the runs of a tenant, and with no other tenant', async () => {
     const price = counter();
     const sharing = agent({
       name: 'sharing',
@@ -227,7 +227,7 @@ describe('a cached tool', () => {
     expect(await (await ours.start({})).result()).toBe(3);
   });
 
-  it('does not share what is not said to be shared', async () => {
+  it('does not share results without the `shared` option', async () => {
     const price = counter();
     const alone = agent({
       name: 'alone',
@@ -238,7 +238,7 @@ describe('a cached tool', () => {
     expect(await (await world.start({})).result()).toBe(2);
   });
 
-  it('gives a replay what it used, though the shared value has changed since', async () => {
+  it('returns the value that was used in a replay, even when the shared value has changed since', async () => {
     const price = counter();
     const sharing = agent({
       name: 'sharing',
@@ -258,7 +258,7 @@ describe('a cached tool', () => {
     expect(await other.result()).toBe(1);
   });
 
-  it('shares a payload with a run whose maker was deleted', async () => {
+  it('shares a payload whose original run was deleted', async () => {
     const price = counter();
     const sharing = agent({
       name: 'sharing',
@@ -276,7 +276,7 @@ describe('a cached tool', () => {
     expect(await (await world.start({})).result()).toBe('page 1');
   });
 
-  it('remembers over the turns of a run', async () => {
+  it('keeps its results over the turns of a run', async () => {
     const price = counter();
     const turning = agent({
       name: 'turning',
@@ -293,7 +293,7 @@ describe('a cached tool', () => {
     expect(await (await world.start({})).result()).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('does not show the agent that the storage failed: the invocation fails, and the next one goes on', async () => {
+  it('hides a storage failure from the agent: the invocation fails, and the next one resumes', async () => {
     const { records, payloads } = memoryStorage();
     const price = counter();
     let failures = 2;
@@ -326,7 +326,7 @@ describe('a cached tool', () => {
     expect(world.invocations.map(({ end }) => end)).toEqual(['failed', 'failed', 'finished']);
   });
 
-  it('does not keep a failure', async () => {
+  it('does not cache a failure', async () => {
     let calls = 0;
     const unlucky = agent({
       name: 'unlucky',

@@ -39,7 +39,7 @@ const transacting = <T>(run: (ctx: AgentContext, seat: string) => Promise<T>) =>
   agent({ name: 'transacting', transact: true, run }, { storage });
 
 describe('transact', () => {
-  it('commits the row of the business together with the checkpoint', async () => {
+  it('commits the rows of the user together with the checkpoint', async () => {
     let missing = true;
     const commits: number[] = [];
     const watched: Storage = {
@@ -69,11 +69,11 @@ describe('transact', () => {
     const run = await world.start('1A', { id: 'run-1a' });
     expect(await run.result()).toEqual(['1A', 'run-1a']);
     expect(missing).toBe(true);
-    // The checkpoint and the row.
+    // One write for the checkpoint and one for the row.
     expect(commits).toEqual([2]);
   });
 
-  it.each(['before', 'after', 'recorded'] as const)('books once when the process dies %s the step', async (moment) => {
+  it.each(['before', 'after', 'recorded'] as const)('books once when the process crashes (%s)', async (moment) => {
     const seat = `crash-${moment}`;
     const world = testAgents(
       transacting((ctx) => ctx.step('book', () => seat, { transact: (name) => [book(name, ctx.run)] })),
@@ -85,7 +85,7 @@ describe('transact', () => {
     expect(await whoHas(seat)).toBe(`run-${seat}`);
   });
 
-  it('gives the step the condition that failed as its error, and records no result', async () => {
+  it('fails the step with the condition that failed, and records no result', async () => {
     let calls = 0;
     const seen: string[] = [];
     const world = testAgents(
@@ -121,7 +121,7 @@ describe('transact', () => {
     expect(results).not.toHaveProperty('value');
   });
 
-  it('refuses only the step whose condition failed among those that finish together', async () => {
+  it('fails only the step whose condition failed among steps that finish together', async () => {
     const one = testAgents(
       transacting((ctx, seat) => ctx.step('book', () => seat, { transact: (name) => [book(name, ctx.run)] })),
       { storage },
@@ -142,7 +142,7 @@ describe('transact', () => {
     expect([await whoHas('3D'), await whoHas('3E')]).toEqual(['three', 'three']);
   });
 
-  it('takes 90 items and refuses 91, without writing any', async () => {
+  it('accepts 90 items and rejects 91, without writing any', async () => {
     const world = testAgents(
       transacting((ctx, count) =>
         ctx
@@ -159,7 +159,7 @@ describe('transact', () => {
     for (const i of [0, 89, 90]) expect(await whoHas(`91 of ${i}`)).toBeUndefined();
   });
 
-  it('takes more than 90 items of steps that finish together', async () => {
+  it('accepts more than 90 items in total from steps that finish together', async () => {
     const world = testAgents(
       transacting((ctx) =>
         ctx.map('rows', [0, 1, 2, 3], (branch, row) =>
@@ -174,7 +174,7 @@ describe('transact', () => {
     for (const row of [0, 1, 2, 3]) expect(await whoHas(`row ${row} seat 59`)).toBe('rows');
   });
 
-  it('is refused when the agent is defined on another storage', async () => {
+  it('is rejected when the agent is defined on another storage', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'waitstate-'));
     const embedded = embeddedStorage({ folder });
     try {
@@ -188,7 +188,7 @@ describe('transact', () => {
     }
   });
 
-  it('is refused at the call where the agent does not say so', async () => {
+  it('is rejected at the call when the agent has no `transact: true`', async () => {
     const silent = agent(
       { name: 'silent', run: (ctx) => ctx.step('book', () => 1, { transact: () => [book('9Z', 'x')] }) },
       { storage },

@@ -15,7 +15,7 @@ const numbers: StandardSchema = {
 };
 
 describe('turns', () => {
-  it('go on from the saved state, and call nothing of earlier turns', async () => {
+  it('resume from the saved state, and call nothing of earlier turns', async () => {
     const calls: string[] = [];
     const began: number[] = [];
     const chat = agent({
@@ -38,7 +38,7 @@ describe('turns', () => {
       expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
       began.length = 0;
       await run.signal('message', text);
-      // The turn that waited, begun again; and the next.
+      // The turn that waited starts again, and then the next.
       const [first, ...others] = began;
       expect(others).toEqual([Number(first) + 2]);
     }
@@ -47,7 +47,7 @@ describe('turns', () => {
     expect(calls).toEqual(['one', 'two', 'three']);
   });
 
-  it('remember the steps of an unfinished turn, and forget them with it', async () => {
+  it('keep the steps of an unfinished turn until it ends', async () => {
     const calls: string[] = [];
     const working = agent({
       name: 'working',
@@ -79,7 +79,7 @@ describe('turns', () => {
     expect(checkpoints.filter(({ step }) => step === 'turn 2').map(({ state }) => state)).toEqual([{ turn: 2 }]);
   });
 
-  it('come to the same end after 200 of them, with crashes anywhere', async () => {
+  it('end with the same result after 200 turns, with crashes anywhere', async () => {
     const random = randomFrom(200);
     const done = new Map<number, number>();
     const long = agent({
@@ -108,7 +108,7 @@ describe('turns', () => {
     expect(world.invocations.filter(({ end }) => end === 'failed').length).toBeGreaterThanOrEqual(crashed.size);
   });
 
-  it('keep a state that is given by update, by return, or not at all; and need none', async () => {
+  it('save a state that is updated, returned or unchanged, and work without a state', async () => {
     let stateless = 0;
     const without = agent({
       name: 'without',
@@ -139,7 +139,7 @@ describe('turns', () => {
     expect((await run.checkpoints()).at(-1)?.state).toEqual({ n: 3 });
   });
 
-  it('keep every update of parallel branches, but those that throw', async () => {
+  it('keep every update of parallel branches except those that throw', async () => {
     const parallel = agent({
       name: 'parallel',
       state: { initial: () => ({ n: 0 }) },
@@ -157,7 +157,7 @@ describe('turns', () => {
     expect(await (await testAgents(parallel).start({})).result()).toBe(9);
   });
 
-  it('fail the run when a state cannot be saved, also the last, and a retry takes the turn up again', async () => {
+  it('fail the run when a state cannot be stored, even the last one, and a retry runs the turn again', async () => {
     for (const last of [false, true]) {
       let broken = true;
       const calls: number[] = [];
@@ -183,7 +183,7 @@ describe('turns', () => {
     }
   });
 
-  it('fail the run when their result cannot be saved, by its path', async () => {
+  it('fail the run with the path of a result that cannot be stored', async () => {
     const odd = agent({
       name: 'odd',
       async turn(ctx) {
@@ -195,7 +195,7 @@ describe('turns', () => {
     await expect(run.result()).rejects.toThrow(/at\.run is a function/);
   });
 
-  it('fail the run when their result is refused, also when the state cannot be saved, and a retry takes the turn up again', async () => {
+  it('fail the run when their result is invalid, even when the state cannot be stored, and a retry runs the turn again', async () => {
     for (const extra of [undefined, () => 1]) {
       let broken = true;
       const calls: number[] = [];
@@ -219,7 +219,7 @@ describe('turns', () => {
     }
   });
 
-  it('undo by the table of the agent what earlier turns did, the last first, also after a crash', async () => {
+  it('undo the steps of earlier turns by the table of the agent, in reverse order, also after a crash', async () => {
     const undone: string[] = [];
     const booking = agent({
       name: 'booking',
@@ -240,7 +240,7 @@ describe('turns', () => {
     expect(undone).toEqual(['seat 3', 'seat 2', 'seat 1', 'seat 0']);
   });
 
-  it('refuse an undo beside a step, whose closure would be gone', async () => {
+  it('reject an `undo` option of a step, whose closure would not outlive the turn', async () => {
     const closing = agent({
       name: 'closing',
       async turn(ctx) {

@@ -14,7 +14,7 @@ async function ticks(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await tick();
 }
 
-/** Books things and fails; remembers what was undone. */
+/** An agent that books several things and fails; it logs what was undone. */
 function bookings() {
   const undone: string[] = [];
   const run = async (ctx: AgentContext) => {
@@ -27,7 +27,7 @@ function bookings() {
 }
 
 describe('undo', () => {
-  it('takes back what was done, the last first, each recorded; then the run is FAILED with its error', async () => {
+  it('undoes completed steps in reverse order and records each; then the run is FAILED with its error', async () => {
     const { undone, run: code } = bookings();
     const run = await testAgents(undoing(code)).start({});
     expect(await run.status()).toBe('FAILED');
@@ -45,7 +45,7 @@ describe('undo', () => {
     ]);
   });
 
-  it('does not touch what failed or was not done, and nothing when the run succeeds', async () => {
+  it('does not undo failed steps or steps that did not run, and nothing when the run succeeds', async () => {
     const undone: string[] = [];
     const undo = () => void undone.push('undone');
     const run = await testAgents(
@@ -60,7 +60,7 @@ describe('undo', () => {
 
   for (const moment of ['before', 'after', 'recorded'] as const) {
     for (const step of ['car', 'hotel', 'flight']) {
-      it(`goes on where it was when the process dies ${moment} undoing the ${step}`, async () => {
+      it(`resumes where it was when the process crashes ${moment} undoing the ${step}`, async () => {
         const { undone, run: code } = bookings();
         const world = testAgents(undoing(code));
         world.crash({ [moment]: `@undo:${step}` });
@@ -74,7 +74,7 @@ describe('undo', () => {
     }
   }
 
-  it('undoes the others when one cannot be undone, and says which', async () => {
+  it('undoes the other steps when one cannot be undone, and names that one', async () => {
     const undone: string[] = [];
     let tries = 0;
     const run = await testAgents(
@@ -97,7 +97,7 @@ describe('undo', () => {
     expect(failure).toMatchObject({ error: { message: 'no' }, notUndone: ['hotel: the hotel does not answer'] });
   });
 
-  it('gets the recorded result, an idempotency key of its own, and the number of its attempt', async () => {
+  it('receives the recorded result, its own idempotency key and the number of its attempt', async () => {
     const seen: unknown[] = [];
     const keys = new Set<string>();
     const run = await testAgents(
@@ -125,7 +125,7 @@ describe('undo', () => {
     expect(keys.size).toBe(2);
   });
 
-  it('waits for a long pause without a process, as ENDING, and goes on', async () => {
+  it('suspends as ENDING during a long retry delay, and resumes', async () => {
     const undone: number[] = [];
     const world = testAgents(
       undoing(async (ctx) => {
@@ -143,7 +143,7 @@ describe('undo', () => {
     expect(await run.status()).toBe('ENDING');
     expect(undone).toEqual([]);
     expect(world.invocations.length).toBeLessThan(4);
-    // One that comes all the same steps aside.
+    // A stray invocation is skipped.
     const stray = { by: 'stray', until: world.clock.now() + 600_000 };
     expect(await world.agent.invoke({ run: run.id }, stray)).toEqual({ end: 'skipped', reason: 'waiting' });
     await world.skip({ hours: 1 });
@@ -154,7 +154,7 @@ describe('undo', () => {
     expect(undone).toEqual([2, 1]);
   });
 
-  it('waits for it past the deadline of the run, which no longer counts', async () => {
+  it('waits past the deadline of the run, which no longer applies', async () => {
     let undone = 0;
     const timed = agent({
       name: 'timed',
@@ -181,7 +181,7 @@ describe('undo', () => {
     await expect(run.result()).rejects.toMatchObject({ cause: { message: 'no' } });
   });
 
-  it('undoes what parallel branches did, in the reverse of the order in which they ended', async () => {
+  it('undoes the steps of parallel branches in the reverse order of their completion', async () => {
     const undone: number[] = [];
     const world = testAgents(
       undoing(async (ctx) => {
@@ -198,7 +198,7 @@ describe('undo', () => {
     expect(undone).toEqual([30, 20, 10]);
   });
 
-  it('undoes what is cached, and what was called by a tool', async () => {
+  it('undoes tool calls and cached tool calls', async () => {
     const undone: string[] = [];
     const world = testAgents(
       undoing(async (ctx) => {
@@ -216,7 +216,7 @@ describe('undo', () => {
     expect(undone).toEqual(['cached', 'plain']);
   });
 
-  it('says what it has no code for any more, and undoes the rest', async () => {
+  it('names the steps whose code no longer exists, and undoes the rest', async () => {
     const undone: string[] = [];
     const { storage, world } = (() => {
       const first = testAgents(
@@ -245,8 +245,8 @@ describe('undo', () => {
   });
 });
 
-describe('a cancel while a step is under way', () => {
-  it('records the result that was paid for, then undoes it', async () => {
+describe('a cancel while a step is running', () => {
+  it('records the result of the step, and then undoes it', async () => {
     const undone: string[] = [];
     const began: string[] = [];
     const world = testAgents(
@@ -276,7 +276,7 @@ describe('a cancel while a step is under way', () => {
     expect((await run.checkpoints()).some(({ step }) => step === 'pay')).toBe(true);
   });
 
-  it('is not undone by the agent’s own catch: the agent never sees it', async () => {
+  it('is never observed by a catch in the agent', async () => {
     const seen: string[] = [];
     const world = testAgents(
       undoing(async (ctx) => {

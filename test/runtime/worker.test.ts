@@ -6,7 +6,7 @@ import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { headOf } from './storages.ts';
 
 describe('a worker', () => {
-  it('leaves a run that waits for newer code to the sweeper, which asks for it less and less often', async () => {
+  it('leaves a run that waits for newer code to the sweeper, which delivers it less and less often', async () => {
     const storage = memoryStorage();
     const at = (version: number) =>
       agent(

@@ -1,6 +1,6 @@
 import type { NotificationKind } from '../../core/approval.ts';
 
-/** What people are told of an approval, and the link of each. */
+/** A notification about an approval, with an approval link for each person. */
 export interface ApprovalNotification {
   readonly kind: NotificationKind;
   readonly tenant: string;
@@ -10,11 +10,11 @@ export interface ApprovalNotification {
   readonly approval: string;
   readonly name: string;
   readonly title: string;
-  /** That the title is of an encrypted run: tell it to nobody but those who are asked. */
+  /** Whether the run is encrypted: then show its title to nobody but the approvers. */
   readonly isEncrypted: boolean;
   readonly askedAt: Date;
   readonly deadline?: Date;
   readonly approvers: readonly string[];
-  /** For each person who can still answer; whoever has the link decides as them. */
+  /** One link for each person who can still decide. Anyone who has the link can decide as that person. */
   readonly links: readonly { readonly person: string; readonly url: string }[];
 }

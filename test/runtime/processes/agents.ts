@@ -3,48 +3,48 @@ import { type Agent, agent } from '../../../lambda/runtime/agent/agent.ts';
 import type { AgentOptions } from '../../../lambda/runtime/agent/agent-options.ts';
 import type { StepContext } from '../../../lambda/runtime/definition/agent-context.ts';
 
-/** One thing that a step did to the world. */
+/** One side effect of a step. */
 export interface Effect {
   readonly run: string;
   readonly what: string;
   readonly idempotencyKey: string;
 }
 
-/** Notes effects where they outlive the process. */
+/** Appends side effects to a file, which outlives the process. */
 function effectsIn(file: string) {
   return (run: string, what: string) =>
     ({ idempotencyKey }: StepContext): string => {
       const effect: Effect = { run, what, idempotencyKey };
-      const place = openSync(file, 'a');
-      writeSync(place, `${JSON.stringify(effect)}\n`);
-      fsyncSync(place);
-      closeSync(place);
+      const descriptor = openSync(file, 'a');
+      writeSync(descriptor, `${JSON.stringify(effect)}\n`);
+      fsyncSync(descriptor);
+      closeSync(descriptor);
       return `done: ${what}`;
     };
 }
 
-/** An agent of the processes, where its types do not matter. */
+/** An agent of any types. */
 export interface SomeAgent extends Omit<Agent<never>, 'with' | 'store'> {
   readonly store: Pick<Agent['store'], 'load' | 'verify'>;
 }
 
-/** Which deployment a process runs. */
+/** The version of the deployment that a process runs. */
 export type Code = 1 | 3;
 
 export const APPROVERS = Array.from({ length: 10 }, (_, i) => `user:${i}`);
 
-/** The agents of the processes, writing their effects into a file. */
-export function agentsOf(file: string, code: Code, place: AgentOptions): ReadonlyMap<string, SomeAgent> {
+/** The agents of the processes; they append their side effects to a file. */
+export function agentsOf(file: string, code: Code, options: AgentOptions): ReadonlyMap<string, SomeAgent> {
   const effect = effectsIn(file);
 
   const hotel = agent({
     name: 'hotel',
     async run(ctx, input: { readonly city: string }) {
       const room = await ctx.step('reserve', effect(ctx.run, 'reserve'), {
-        undo: (_, tools) => effect(ctx.run, 'release')(tools),
+        undo: (_, step) => effect(ctx.run, 'release')(step),
       });
-      await ctx.step('guest', effect(ctx.run, 'guest'), { undo: (_, tools) => effect(ctx.run, 'forget')(tools) });
-      if (input.city === 'Atlantis') throw new Error('There is no such city.');
+      await ctx.step('guest', effect(ctx.run, 'guest'), { undo: (_, step) => effect(ctx.run, 'forget')(step) });
+      if (input.city === 'Atlantis') throw new Error('Unknown city.');
       return room;
     },
   });
@@ -56,8 +56,8 @@ export function agentsOf(file: string, code: Code, place: AgentOptions): Readonl
       const quote = await ctx.step('quote', effect(ctx.run, 'quote'));
       await ctx.update((draft) => void draft.notes.push(quote));
       const fares = await ctx.map('fares', cities, async (branch, city) => {
-        const fare = await branch.tool('fare', { city }, (_, tools) => effect(ctx.run, `fare ${city}`)(tools));
-        return branch.step('seat', (tools) => `${fare}, ${effect(ctx.run, `seat ${city}`)(tools)}`);
+        const fare = await branch.tool('fare', { city }, (_, step) => effect(ctx.run, `fare ${city}`)(step));
+        return branch.step('seat', (step) => `${fare}, ${effect(ctx.run, `seat ${city}`)(step)}`);
       });
       const refused = await ctx.call(hotel, { city: 'Atlantis' }).catch((error: Error) => String(error.cause));
       const decision = await ctx.approval('book', {
@@ -68,8 +68,8 @@ export function agentsOf(file: string, code: Code, place: AgentOptions): Readonl
       const paid = await ctx.step('pay', effect(ctx.run, 'pay'), { undo: () => undefined });
       await ctx.sleep('cool down', { hours: 2 });
       const gate = await ctx.waitForSignal<string>('gate');
-      const { pass } = await ctx.step('print', (tools) => ({
-        pass: ctx.payload(`Gate ${gate}, ${effect(ctx.run, 'print')(tools)}`),
+      const { pass } = await ctx.step('print', (step) => ({
+        pass: ctx.payload(`Gate ${gate}, ${effect(ctx.run, 'print')(step)}`),
       }));
       await ctx.update((draft) => void draft.notes.push(gate));
       const { approved, by } = decision;
@@ -94,14 +94,14 @@ export function agentsOf(file: string, code: Code, place: AgentOptions): Readonl
     },
   });
 
-  const chat = code === 1 ? chatOne(effect).with(place) : chatThree(effect).with(place);
-  const agents = [trip.with(place), hotel.with(place), once.with(place), vote.with(place), chat];
+  const chat = code === 1 ? chatOne(effect).with(options) : chatThree(effect).with(options);
+  const agents = [trip.with(options), hotel.with(options), once.with(options), vote.with(options), chat];
   return new Map(agents.map((each: SomeAgent) => [each.name, each]));
 }
 
 type Effects = ReturnType<typeof effectsIn>;
 
-/** A conversation as it was first deployed. */
+/** The first deployment of a conversation. */
 const chatOne = (effect: Effects) =>
   agent({
     name: 'chat',
@@ -114,7 +114,7 @@ const chatOne = (effect: Effects) =>
     },
   });
 
-/** The same two deployments later: lines have become messages, and are counted. */
+/** The third deployment: lines became messages, which are counted. */
 const chatThree = (effect: Effects) =>
   agent({
     name: 'chat',

@@ -9,60 +9,60 @@ import type { Storage } from '../../../lambda/storage/ports.ts';
 import { agentsOf } from './agents.ts';
 import type { Command, Line } from './commands.ts';
 
-// Everything is said and heard in one blocking call: between a line and its answer nothing else happens in this process.
+// Reads and writes block, so that nothing else happens in this process between a line and its reply.
 
-// Not imported from node:process, which would open stdin and make it one that does not block.
+// Not imported from node:process, which would open stdin as non-blocking.
 const { env } = process;
-let heard = '';
+let buffered = '';
 let now = 0;
 let isHeld = false;
 let delivered: Delivery[] = [];
 
-const say = (line: Line): void => void writeSync(1, `${JSON.stringify(line)}\n`);
+const writeLine = (line: Line): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 
-/** The next line that the parent says. */
-function hear(): string {
+/** Reads the next line from the parent. */
+function readLine(): string {
   const bytes = Buffer.alloc(4096);
   for (;;) {
-    const end = heard.indexOf('\n');
+    const end = buffered.indexOf('\n');
     if (end >= 0) {
-      const line = heard.slice(0, end);
-      heard = heard.slice(end + 1);
+      const line = buffered.slice(0, end);
+      buffered = buffered.slice(end + 1);
       return line;
     }
-    heard += bytes.toString('utf8', 0, readSync(0, bytes));
+    buffered += bytes.toString('utf8', 0, readSync(0, bytes));
   }
 }
 
-/** Says where this process is, and stands still until it may go on. */
-function pass(moment: string): void {
+/** Reports where this process is, and blocks until the parent resumes it. */
+function pauseAt(moment: string): void {
   if (!isHeld) return;
-  say({ moment });
-  hear();
+  writeLine({ moment });
+  readLine();
 }
 
-function held({ records, payloads }: Storage): Storage {
+function withPauses({ records, payloads }: Storage): Storage {
   return {
     records: {
       ...records,
       async commit(writes) {
-        pass('to commit');
+        pauseAt('to commit');
         await records.commit(writes);
-        pass('committed');
+        pauseAt('committed');
       },
     },
     payloads: {
       ...payloads,
       async put(partition, id, content) {
-        pass('to put');
+        pauseAt('to put');
         await payloads.put(partition, id, content);
-        pass('put');
+        pauseAt('put');
       },
     },
   };
 }
 
-/** Loads no more than it needs: most of the life of a child is reading code. */
+/** Loads only the modules that it needs: a child spends most of its time loading code. */
 async function openStorage(): Promise<Storage> {
   if (!env.DYNAMODB_ENDPOINT) return embeddedStorage({ folder: env.WAITSTATE_FOLDER ?? '', clock: () => now });
   const { dynamoStorage } = await import('../../../lambda/dynamodb.ts');
@@ -78,7 +78,7 @@ async function openStorage(): Promise<Storage> {
   });
 }
 
-// It stands still but for pauses, and what waits for the end of the function waits for ever.
+// The clock advances only for short sleeps; the deadline of the function never passes.
 const clock: Clock = {
   now: () => now,
   async sleep(milliseconds, signal) {
@@ -89,14 +89,17 @@ const clock: Clock = {
 };
 
 const agents = agentsOf(env.EFFECTS_FILE ?? '', env.CODE === '1' ? 1 : 3, {
-  ...{ storage: held(await openStorage()), clock, chance: () => 0.5, log: () => {} },
+  storage: withPauses(await openStorage()),
+  clock,
+  chance: () => 0.5,
+  log: () => {},
   deliver: async (delivery) => void delivered.push(delivery),
-  probe: (moment, _, step) => void pass(`${moment} ${step}`),
+  probe: (moment, _, step) => void pauseAt(`${moment} ${step}`),
 });
 
-async function obey(command: Command): Promise<unknown> {
+async function execute(command: Command): Promise<unknown> {
   const agent = agents.get(command.agent);
-  if (!agent) throw new Error(`There is no agent ${command.agent}.`);
+  if (!agent) throw new Error(`Unknown agent "${command.agent}".`);
   const run = agent.run(command.run);
   switch (command.do) {
     case 'start':
@@ -118,13 +121,13 @@ async function obey(command: Command): Promise<unknown> {
 
 flushCompileCache();
 for (;;) {
-  const command = JSON.parse(hear()) as Command;
+  const command = JSON.parse(readLine()) as Command;
   now = Math.max(now, command.now);
   isHeld = command.held ?? false;
   delivered = [];
   try {
-    say({ value: await obey(command), delivered });
+    writeLine({ value: await execute(command), delivered });
   } catch (error) {
-    say({ error: isWaitstateError(error) ? error.code : String(error), delivered });
+    writeLine({ error: isWaitstateError(error) ? error.code : String(error), delivered });
   }
 }

@@ -1,13 +1,13 @@
 import type { VoteAnswer } from '../../../lambda/core/approval.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 
-/** What a process is told to do. */
+/** A command for a process. */
 export type Command = {
   readonly agent: string;
   readonly run: string;
-  /** The time that it is. */
+  /** The time of its clock. */
   readonly now: number;
-  /** Whether it stops at each moment until it may go on. @default false */
+  /** Whether it pauses at each moment until it is resumed. @default false */
   readonly held?: boolean;
 } & (
   | { readonly do: 'start'; readonly input: unknown }
@@ -17,11 +17,11 @@ export type Command = {
   | { readonly do: 'sweep' }
 );
 
-/** How a command went, and whom it would have brought to a process. */
+/** The reply to a command, and the runs that it delivered. */
 export type Answered = { readonly delivered: readonly Delivery[] } & (
   | { readonly value: unknown }
   | { readonly error: string }
 );
 
-/** What a process says: where it is, or how a command went. */
+/** A line from a process: the moment that it has reached, or the reply to a command. */
 export type Line = { readonly moment: string } | Answered;

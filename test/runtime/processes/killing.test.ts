@@ -5,8 +5,7 @@ import { journeyOutcomes, outcomeOf } from './outcome.ts';
 import { type Scene, sceneIn } from './scene.ts';
 import { SHARED_STORAGES } from './shared-storage.ts';
 
-// On the engines, where all costs several times as much: after what is stored, every second time, and between a payment
-// and its record.
+// On the engines, which are several times slower: after every second write, and between a payment and its record.
 const MOMENTS = {
   'in a folder': (moments: readonly string[]) => moments.map((_, i) => i),
   'on DynamoDB and S3': (moments: readonly string[]) => {
@@ -15,14 +14,14 @@ const MOMENTS = {
   },
 };
 
-describe.each(SHARED_STORAGES)('processes that are killed %s', (where, open) => {
+describe.each(SHARED_STORAGES)('killed processes %s', (where, open) => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await sceneIn(open);
   });
   afterAll(() => scene.close());
 
-  test('by nobody do each step once', async () => {
+  test('are compared with a journey without kills, which runs each step once', async () => {
     const [trip, hotel] = scene.undisturbed;
     expect(trip).toMatchObject({
       status: 'SUCCEEDED',
@@ -31,66 +30,69 @@ describe.each(SHARED_STORAGES)('processes that are killed %s', (where, open) => 
     expect(hotel).toMatchObject({ status: 'FAILED', effects: ['forget', 'guest', 'release', 'reserve'] });
   });
 
-  test('at any one moment leave a run that comes to the same end', async () => {
-    const { place, crew, moments, undisturbed } = scene;
-    let worker = crew.take();
+  test('leave a run that ends with the same outcome, at whichever moment they are killed', async () => {
+    const { shared, pool, moments, undisturbed } = scene;
+    let worker = pool.take();
     for (const index of MOMENTS[where](moments)) {
       const run = `killed at ${index}`;
       const again = index % 3 === 0 ? 'lambda' : 'sweeper';
       const dies = (count: number) => count === index + 1;
-      const journey = new Journey(place, crew, worker, { run, dies, deaths: 1, again });
+      const journey = new Journey(shared, pool, worker, { run, dies, deaths: 1, again });
       await journey.travel();
       worker = journey.worker;
       expect(journey.deaths).toEqual([moments[index]]);
-      expect(await journeyOutcomes(place, run), moments[index]).toEqual(undisturbed);
+      expect(await journeyOutcomes(shared, run), moments[index]).toEqual(undisturbed);
     }
   }, 300_000);
 
-  test.each([1, 2, 3])('again and again leave a run that comes to the same end (seed %i)', async (seed) => {
-    const { place, crew, undisturbed } = scene;
-    const random = randomFrom(seed);
-    let next = 0;
-    // Each gets far enough to record something: one that never does is given up, and rightly.
-    const later = (count: number) => count + 14 + Math.floor(random() * 12);
-    const dies = (count: number) => {
-      if (next === 0) next = later(0);
-      if (count < next) return false;
-      next = later(count);
-      return true;
-    };
-    const run = `killed often ${seed}`;
-    const again = seed % 2 === 0 ? 'lambda' : 'sweeper';
-    const journey = new Journey(place, crew, crew.take(), { run, dies, again });
-    await journey.travel();
-    expect(journey.deaths.length).toBeGreaterThan(4);
-    expect(await journeyOutcomes(place, run)).toEqual(undisturbed);
-    expect(againAfterRecorded(journey.moments)).toEqual([]);
-  });
+  test.each([1, 2, 3])(
+    'leave a run that ends with the same outcome when they are killed repeatedly (seed %i)',
+    async (seed) => {
+      const { shared, pool, undisturbed } = scene;
+      const random = randomFrom(seed);
+      let next = 0;
+      // Each process makes progress before it is killed: a run without progress would fail.
+      const later = (count: number) => count + 14 + Math.floor(random() * 12);
+      const dies = (count: number) => {
+        if (next === 0) next = later(0);
+        if (count < next) return false;
+        next = later(count);
+        return true;
+      };
+      const run = `killed often ${seed}`;
+      const again = seed % 2 === 0 ? 'lambda' : 'sweeper';
+      const journey = new Journey(shared, pool, pool.take(), { run, dies, again });
+      await journey.travel();
+      expect(journey.deaths.length).toBeGreaterThan(4);
+      expect(await journeyOutcomes(shared, run)).toEqual(undisturbed);
+      expect(againAfterRecorded(journey.moments)).toEqual([]);
+    },
+  );
 
-  test('in a step that may run only once never run it again, and say so', async () => {
-    const { place, crew } = scene;
+  test('never run an at-most-once step again, and its outcome is unknown', async () => {
+    const { shared, pool } = scene;
     for (const moment of ['before wire', 'after wire', 'recorded wire']) {
       const run = `once, ${moment}`;
       const now = Date.UTC(2030, 0, 1);
       const command = { agent: 'once', run, now, held: true };
-      const first = crew.take();
-      await first.does({ ...command, held: false, do: 'start', input: null });
-      first.tell({ ...command, do: 'invoke', by: 'a', seconds: 900 });
-      await first.reaches(moment);
-      await crew.kill(first);
-      const second = crew.take();
-      expect(await second.does({ ...command, held: false, do: 'invoke', by: 'a', seconds: 900 })).toMatchObject({
+      const first = pool.take();
+      await first.perform({ ...command, held: false, do: 'start', input: null });
+      first.send({ ...command, do: 'invoke', by: 'a', seconds: 900 });
+      await first.advanceTo(moment);
+      await pool.kill(first);
+      const second = pool.take();
+      expect(await second.perform({ ...command, held: false, do: 'invoke', by: 'a', seconds: 900 })).toMatchObject({
         value: { end: 'finished' },
       });
-      const { status, result } = await outcomeOf(place, 'once', run);
+      const { status, result } = await outcomeOf(shared, 'once', run);
       expect([status, result]).toEqual(['SUCCEEDED', moment === 'recorded wire' ? 'done: wire' : 'OUTCOME_UNKNOWN']);
-      expect(await place.effects(run)).toHaveLength(moment === 'before wire' ? 0 : 1);
-      await crew.kill(second);
+      expect(await shared.effects(run)).toHaveLength(moment === 'before wire' ? 0 : 1);
+      await pool.kill(second);
     }
   });
 });
 
-/** The steps that began again after they had been recorded. */
+/** The steps that started again after they had been recorded. */
 function againAfterRecorded(moments: readonly string[]): readonly string[] {
   const recorded = new Set<string>();
   return moments.flatMap((moment) => {

@@ -10,70 +10,70 @@ import { SHARED_STORAGES } from './shared-storage.ts';
 import type { Worker } from './worker.ts';
 
 const SEEDS = { 'in a folder': 10, 'on DynamoDB and S3': 4 };
-// Where a zombie stops; on the engines, before what it does next to the world or to the storage.
+// The moments at which a zombie stops; on the engines, only before side effects and writes.
 const STOPS = { 'in a folder': /./, 'on DynamoDB and S3': /^invoke: (to commit|before|put)/ };
 
-// Each test begins later than what was before it: the time of a process never goes back.
+// Each test starts at a later time than the one before: the clock of a process never goes back.
 let today = Date.UTC(2030, 0, 2);
 
-describe.each(SHARED_STORAGES)('processes at the same time %s', (where, open) => {
+describe.each(SHARED_STORAGES)('concurrent processes %s', (where, open) => {
   let scene: Scene;
   let workers: readonly [Worker, Worker];
   beforeAll(async () => {
     scene = await sceneIn(open);
-    workers = [scene.crew.take(), scene.crew.take()];
+    workers = [scene.pool.take(), scene.pool.take()];
   });
   afterAll(() => scene.close());
 
-  /** Takes a run to its end, whoever had it before. */
+  /** Runs a run to its end, whichever process had it before. */
   async function finish(run: string, worker: Worker, now: number): Promise<void> {
-    await new Journey(scene.place, scene.crew, worker, {
+    await new Journey(scene.shared, scene.pool, worker, {
       run,
       dies: () => false,
       deaths: 0,
       again: 'lambda',
       now,
     }).travel();
-    expect(await journeyOutcomes(scene.place, run)).toEqual(scene.undisturbed);
+    expect(await journeyOutcomes(scene.shared, run)).toEqual(scene.undisturbed);
   }
 
   const invoking = (run: string, by: string, now: number) =>
     ({ do: 'invoke', agent: 'trip', run, by, now, seconds: 60, held: true }) as const;
 
   test.each([
-    ['one steps aside', 0, 'skipped'],
-    ['the older one is fenced, when its lease is over', 2 * MINUTE, 'fenced'],
+    ['the second one skips the run', 0, 'skipped'],
+    ['the older one is fenced when its lease has ended', 2 * MINUTE, 'fenced'],
   ])('do not disturb each other: %s', async (_, apart, expected) => {
     const seen = new Set<string>();
     for (let seed = 1; seed <= SEEDS[where]; seed++) {
       today += DAY;
       const run = `race ${apart} ${seed}`;
       const [a, b] = workers;
-      await a.does({ do: 'start', agent: 'trip', run, input: INPUT, now: today });
+      await a.perform({ do: 'start', agent: 'trip', run, input: INPUT, now: today });
       const random = randomFrom(seed);
-      a.tell(invoking(run, 'a', today));
-      await a.heard();
-      // The other comes when this one is somewhere in the middle.
+      a.send(invoking(run, 'a', today));
+      await a.nextLine();
+      // The other process starts when this one is somewhere in the middle.
       const passes = 1 + Math.floor(random() * 20);
       for (let passed = 0; passed < passes; passed++) {
-        a.go();
-        await a.heard();
+        a.resume();
+        await a.nextLine();
       }
-      b.tell(invoking(run, 'b', today + apart));
+      b.send(invoking(run, 'b', today + apart));
       const ends = await race(random, [a, b]);
       const how = ends.map((end) => ('value' in end ? Object(end.value).end : end.error));
-      // Who suspends it has done all there was to do; the other found it taken or waiting, or lost it.
+      // The process that suspends the run has done all the work; the other one skipped the run or was fenced.
       const other = how.find((end) => end !== 'suspended');
       expect(how.toSorted(), `seed ${seed}`).toEqual([other, 'suspended']);
       seen.add(String(other));
-      if (apart === 0) expect(how, 'who has the run').toEqual(['suspended', 'skipped']);
+      if (apart === 0) expect(how, 'the process with the lease').toEqual(['suspended', 'skipped']);
       await finish(run, a, today + apart);
     }
     expect(seen).toContain(expected);
   });
 
-  test('lose what they write when they were stopped and another has taken the run', async () => {
-    const { place, moments } = scene;
+  test('lose their writes when they were stopped and another process has claimed the run', async () => {
+    const { shared, moments } = scene;
     const first = moments.findIndex((moment) => moment.startsWith('invoke'));
     const last = moments.findIndex((_, i) => moments[i + 1]?.includes('before reserve')) - 2;
     const [zombie, other] = workers;
@@ -82,62 +82,70 @@ describe.each(SHARED_STORAGES)('processes at the same time %s', (where, open) =>
       if (!STOPS[where].test(moments[at] ?? '')) continue;
       today += DAY;
       const run = `zombie ${at}`;
-      await other.does({ do: 'start', agent: 'trip', run, input: INPUT, now: today });
-      zombie.tell(invoking(run, 'zombie', today));
-      await zombie.heard();
+      await other.perform({ do: 'start', agent: 'trip', run, input: INPUT, now: today });
+      zombie.send(invoking(run, 'zombie', today));
+      await zombie.nextLine();
       for (let passed = first; passed < at; passed++) {
-        zombie.go();
-        await zombie.heard();
+        zombie.resume();
+        await zombie.nextLine();
       }
       zombie.stop();
       await finish(run, other, today);
-      const before = [await recordsOf(place.storage, run), await payloadIdsOf(place.storage, run)];
+      const before = [await recordsOf(shared.storage, run), await payloadIdsOf(shared.storage, run)];
       zombie.continue();
-      const end = await zombie.finishes();
+      const end = await zombie.finish();
       ends.push(Object(Object(end).value).end);
-      expect([await recordsOf(place.storage, run), await payloadIdsOf(place.storage, run)], moments[at]).toEqual(
+      expect([await recordsOf(shared.storage, run), await payloadIdsOf(shared.storage, run)], moments[at]).toEqual(
         before,
       );
-      expect(await journeyOutcomes(place, run)).toEqual(scene.undisturbed);
+      expect(await journeyOutcomes(shared, run)).toEqual(scene.undisturbed);
     }
-    // Before it had claimed the run it steps aside.
+    // Before its claim, the zombie skips the run.
     expect(new Set(ends)).toEqual(new Set(['skipped', 'fenced']));
   });
 
-  test('find what another sends them at any moment, without anybody who looks for it', async () => {
+  test('receive a signal that another process sends at any moment, without a sweep', async () => {
     const [a, b] = workers;
     let isOver = false;
     for (let at = 1; !isOver; at++) {
       today += DAY;
       const run = `signal at ${at}`;
       const invoke = { ...invoking(run, 'a', today), agent: 'chat' };
-      await a.does({ do: 'start', agent: 'chat', run, input: null, now: today });
-      a.tell(invoke);
-      let line = await a.heard();
+      await a.perform({ do: 'start', agent: 'chat', run, input: null, now: today });
+      a.send(invoke);
+      let line = await a.nextLine();
       for (let passed = 1; passed < at && 'moment' in line; passed++) {
-        a.go();
-        line = await a.heard();
+        a.resume();
+        line = await a.nextLine();
       }
-      const sent = await b.does({ do: 'signal', agent: 'chat', run, now: today, name: 'reply', value: 'hi', id: 'x' });
+      const sent = await b.perform({
+        do: 'signal',
+        agent: 'chat',
+        run,
+        now: today,
+        name: 'reply',
+        value: 'hi',
+        id: 'x',
+      });
       expect(sent).toMatchObject({ value: true });
-      // The last time round it had suspended by itself.
+      // In the last round the run was suspended before the signal.
       isOver = !('moment' in line);
-      if (!isOver) await a.finishes();
-      if (sent.delivered.length > 0) await b.does({ ...invoke, by: 'b', held: false });
-      const { state, status } = (await scene.place.agents(today).get('chat')?.store.load(run)) ?? {};
+      if (!isOver) await a.finish();
+      if (sent.delivered.length > 0) await b.perform({ ...invoke, by: 'b', held: false });
+      const { state, status } = (await scene.shared.agents(today).get('chat')?.store.load(run)) ?? {};
       expect([status, Object(state).count], `moment ${at}`).toEqual(['WAITING_FOR_SIGNAL', 2]);
     }
   });
 });
 
-/** Lets processes go on, one moment of one of them at a time, in the order of a seed; the first is at a moment. */
+/** Resumes two processes moment by moment in a seeded order; the first one is paused at a moment. */
 async function race(random: () => number, [first, second]: readonly [Worker, Worker]): Promise<readonly Answered[]> {
-  const lines: [Line, Line] = [{ moment: '' }, await second.heard()];
+  const lines: [Line, Line] = [{ moment: '' }, await second.nextLine()];
   for (;;) {
     const held = [first, second].filter((_, i) => 'moment' in Object(lines[i]));
     const next = held[Math.floor(random() * held.length)];
     if (!next) return lines as readonly Answered[];
-    next.go();
-    lines[next === first ? 0 : 1] = await next.heard();
+    next.resume();
+    lines[next === first ? 0 : 1] = await next.nextLine();
   }
 }

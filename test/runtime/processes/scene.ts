@@ -3,28 +3,30 @@ import { journeyOutcomes, type Outcome } from './outcome.ts';
 import type { SharedStorage } from './shared-storage.ts';
 import { WorkerPool } from './worker-pool.ts';
 
-/** A place with processes, and what comes of a journey when nobody disturbs it. */
+/** A shared storage with processes, and the outcome of an undisturbed journey. */
 export interface Scene {
-  readonly place: SharedStorage;
-  readonly crew: WorkerPool;
-  /** Where the processes of an undisturbed journey were. */
+  readonly shared: SharedStorage;
+  readonly pool: WorkerPool;
+  /** The moments of an undisturbed journey. */
   readonly moments: readonly string[];
   readonly undisturbed: readonly [Outcome, Outcome];
   close(): Promise<void>;
 }
 
 export async function sceneIn(open: () => Promise<SharedStorage>): Promise<Scene> {
-  const place = await open();
-  const crew = new WorkerPool(place);
-  // The first process alone: it leaves its compiled code to those that come.
-  const journey = new Journey(place, crew, crew.of(3), { run: 'undisturbed', dies: () => false, again: 'lambda' });
+  const shared = await open();
+  const pool = new WorkerPool(shared);
+  // The first process runs alone, to fill the compile cache for the others.
+  const journey = new Journey(shared, pool, pool.of(3), { run: 'undisturbed', dies: () => false, again: 'lambda' });
   await journey.travel();
   return {
-    ...{ place, crew, moments: journey.moments },
-    undisturbed: await journeyOutcomes(place, 'undisturbed'),
+    shared,
+    pool,
+    moments: journey.moments,
+    undisturbed: await journeyOutcomes(shared, 'undisturbed'),
     async close() {
-      await crew.close();
-      await place.close();
+      await pool.close();
+      await shared.close();
     },
   };
 }

@@ -8,19 +8,19 @@ import type { Storage } from '../../../lambda/storage/ports.ts';
 import { dynamoClient, freshBucket, freshTable, s3Client } from '../../engines/engines.ts';
 import { agentsOf, type Code, type Effect, type SomeAgent } from './agents.ts';
 
-/** Where the processes of a test and the test itself find runs and effects. */
+/** The storage and the side effects that the processes of a test share with the test. */
 export interface SharedStorage {
-  /** The environment in which a child finds them. */
+  /** The environment variables of a child process. */
   readonly env: Readonly<Record<string, string>>;
   readonly storage: Storage;
-  /** The agents as the test itself sees them, at a time. */
+  /** The agents in the process of the test, at a fixed time. */
   agents(now: number, code?: Code): ReadonlyMap<string, SomeAgent>;
-  /** What was done to the world by a run. */
+  /** The side effects of a run. */
   effects(run: string): Promise<readonly Effect[]>;
   close(): Promise<void>;
 }
 
-/** The two kinds of storage that processes can share. */
+/** The storages that processes can share. */
 export const SHARED_STORAGES = [
   ['in a folder', inFolder],
   ['on DynamoDB and S3', onAws],
@@ -29,17 +29,23 @@ export const SHARED_STORAGES = [
 async function inFolder(): Promise<SharedStorage> {
   const folder = await mkdtemp(join(tmpdir(), 'waitstate-runs-'));
   const at = join(folder, 'store');
-  return placeIn(folder, { WAITSTATE_FOLDER: at }, embeddedStorage({ folder: at }));
+  return createSharedStorage(folder, { WAITSTATE_FOLDER: at }, embeddedStorage({ folder: at }));
 }
 
 async function onAws(): Promise<SharedStorage> {
   const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
   const folder = await mkdtemp(join(tmpdir(), 'waitstate-runs-'));
   const env = {
-    ...{ WAITSTATE_TABLE: table, WAITSTATE_BUCKET: bucket },
-    ...{ DYNAMODB_ENDPOINT: endpointOf('dynamodb'), S3_ENDPOINT: endpointOf('s3') },
+    WAITSTATE_TABLE: table,
+    WAITSTATE_BUCKET: bucket,
+    DYNAMODB_ENDPOINT: endpointOf('dynamodb'),
+    S3_ENDPOINT: endpointOf('s3'),
   };
-  return placeIn(folder, env, dynamoStorage({ table, bucket, dynamoDBClient: dynamoClient(), s3Client: s3Client() }));
+  return createSharedStorage(
+    folder,
+    env,
+    dynamoStorage({ table, bucket, dynamoDBClient: dynamoClient(), s3Client: s3Client() }),
+  );
 }
 
 function endpointOf(name: 'dynamodb' | 's3'): string {
@@ -48,10 +54,10 @@ function endpointOf(name: 'dynamodb' | 's3'): string {
   return engine.endpoint;
 }
 
-function placeIn(folder: string, env: Readonly<Record<string, string>>, storage: Storage): SharedStorage {
+function createSharedStorage(folder: string, env: Readonly<Record<string, string>>, storage: Storage): SharedStorage {
   const file = join(folder, 'effects.jsonl');
   return {
-    // Without the cache, half of what a child does is to read its own code.
+    // Without the compile cache, a child spends half of its time loading code.
     env: { ...env, EFFECTS_FILE: file, NODE_COMPILE_CACHE: join(folder, 'code') },
     storage,
     agents: (now, code = 3) =>

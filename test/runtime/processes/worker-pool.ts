@@ -2,26 +2,26 @@ import type { Code } from './agents.ts';
 import type { SharedStorage } from './shared-storage.ts';
 import { Worker } from './worker.ts';
 
-/** Processes of one place, some of them started before they are needed: most of their life is reading their own code. */
+/** Processes on one shared storage. Spare ones are started in advance, because starting takes most of their time. */
 export class WorkerPool {
-  readonly #place: SharedStorage;
+  readonly #shared: SharedStorage;
   readonly #spare: Worker[] = [];
   readonly #all = new Set<Worker>();
 
-  constructor(place: SharedStorage) {
-    this.#place = place;
+  constructor(shared: SharedStorage) {
+    this.#shared = shared;
   }
 
-  /** A fresh process. */
+  /** Takes a fresh process. */
   take(): Worker {
     const worker = this.#spare.shift() ?? this.of(3);
     while (this.#spare.length < 2) this.#spare.push(this.of(3));
     return worker;
   }
 
-  /** A process of another deployment. */
+  /** Starts a process of the given deployment. */
   of(code: Code): Worker {
-    const worker = new Worker(this.#place, code);
+    const worker = new Worker(this.#shared, code);
     this.#all.add(worker);
     return worker;
   }

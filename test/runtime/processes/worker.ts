@@ -8,11 +8,11 @@ import type { SharedStorage } from './shared-storage.ts';
 
 const CHILD = fileURLToPath(new URL('./child-invoking.ts', import.meta.url));
 
-/** A process that does what it is told, one command after the other. */
+/** A child process that performs commands in sequence. */
 export class Worker {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
-  readonly #over: Promise<unknown>;
+  readonly #closed: Promise<unknown>;
   #errors = '';
 
   constructor({ env }: SharedStorage, code: Code = 3) {
@@ -21,55 +21,55 @@ export class Worker {
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     this.#child = child;
-    this.#over = once(child, 'close');
+    this.#closed = once(child, 'close');
     this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-    // One that was killed cannot hear.
+    // A killed process cannot receive anything.
     child.stdin.on('error', () => {});
     child.stderr.on('data', (data) => {
       this.#errors += data;
     });
   }
 
-  /** Tells it to do something; `heard` then gives what it says. */
-  tell(command: Command): void {
+  /** Sends a command; `nextLine` then returns its reply. */
+  send(command: Command): void {
     this.#child.stdin?.write(`${JSON.stringify(command)}\n`);
   }
 
-  /** Lets it go on from the moment at which it is. */
-  go(): void {
+  /** Resumes it from the current moment. */
+  resume(): void {
     this.#child.stdin?.write('go\n');
   }
 
-  /** What it says next. */
-  async heard(): Promise<Line> {
+  /** The next line that it writes. */
+  async nextLine(): Promise<Line> {
     const { value, done } = await this.#lines.next();
-    if (done) throw new Error(`A process ended by itself: ${this.#errors}`);
+    if (done) throw new Error(`A process ended unexpectedly: ${this.#errors}`);
     return JSON.parse(value) as Line;
   }
 
-  /** Does a command without stopping. */
-  async does(command: Command): Promise<Answered> {
-    this.tell(command);
-    const line = await this.heard();
-    if ('moment' in line) throw new Error(`A process stopped at "${line.moment}" without being asked to.`);
+  /** Performs a command without pauses. */
+  async perform(command: Command): Promise<Answered> {
+    this.send(command);
+    const line = await this.nextLine();
+    if ('moment' in line) throw new Error(`A process paused at "${line.moment}" although it was not held.`);
     return line;
   }
 
-  /** Lets it go on to the first moment that is called so. */
-  async reaches(moment: string): Promise<void> {
+  /** Resumes it until it reaches the given moment. */
+  async advanceTo(moment: string): Promise<void> {
     for (;;) {
-      const line = await this.heard();
-      if (!('moment' in line)) throw new Error(`A process was done before "${moment}": ${JSON.stringify(line)}`);
+      const line = await this.nextLine();
+      if (!('moment' in line)) throw new Error(`A process completed before "${moment}": ${JSON.stringify(line)}`);
       if (line.moment === moment) return;
-      this.go();
+      this.resume();
     }
   }
 
-  /** Lets it go on from wherever it is until it is done. */
-  async finishes(): Promise<Answered> {
+  /** Resumes it until the command is completed. */
+  async finish(): Promise<Answered> {
     for (;;) {
-      this.go();
-      const line = await this.heard();
+      this.resume();
+      const line = await this.nextLine();
       if (!('moment' in line)) return line;
     }
   }
@@ -84,6 +84,6 @@ export class Worker {
 
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
-    await this.#over;
+    await this.#closed;
   }
 }

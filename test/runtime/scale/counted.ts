@@ -1,12 +1,12 @@
 import type { Page, Storage, StoredRecord } from '../../../lambda/storage/ports.ts';
 
-/** What a storage was asked for, and how many bytes went each way. */
+/** The requests to a storage, and the bytes in each direction. */
 export interface Counts {
   reads: number;
   ranges: number;
   lists: number;
   commits: number;
-  /** Records in commits, and those that came back. */
+  /** The records in commits, and the records that were read. */
   recordsWritten: number;
   recordsRead: number;
   bytesWritten: number;
@@ -24,14 +24,14 @@ export const NOTHING: Readonly<Counts> = {
 
 export interface CountingStorage extends Storage {
   readonly counts: Counts;
-  /** What was counted since this was last asked. */
+  /** The counts since the last call. */
   since(): Counts;
 }
 
 const bytesOf = ({ partition, key, meta, body }: StoredRecord): number =>
   partition.length + key.length + meta.length + (body?.length ?? 0);
 
-/** The same storage, counting. */
+/** A storage that counts its requests, records and bytes. */
 export function countingStorage({ records, payloads }: Storage): CountingStorage {
   const counts: Counts = { ...NOTHING };
   let last: Counts = { ...NOTHING };

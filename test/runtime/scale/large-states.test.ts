@@ -11,18 +11,18 @@ import { noise } from '../../faults/seeded.ts';
 import { countingStorage } from './counted.ts';
 import { inColdProcess, invoke } from './process.ts';
 
-interface Place {
-  /** The storage as one more process opens it. */
+interface SharedStorage {
+  /** Opens the storage as another process would. */
   open(): Storage;
   close(): Promise<void>;
 }
 
-async function inFolder(): Promise<Place> {
+async function inFolder(): Promise<SharedStorage> {
   const folder = await mkdtemp(join(tmpdir(), 'waitstate-scale-'));
   return { open: () => embeddedStorage({ folder }), close: () => rm(folder, { recursive: true }) };
 }
 
-async function onAws(): Promise<Place> {
+async function onAws(): Promise<SharedStorage> {
   const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
   const open = () => dynamoStorage({ table, bucket, dynamoDBClient: dynamoClient(), s3Client: s3Client() });
   return { open, close: async () => {} };
@@ -56,13 +56,13 @@ describe.each([
   ['in a folder', inFolder],
   ['on DynamoDB and S3', onAws],
 ])('a state of 20 MB %s', (_, open) => {
-  test('is started, suspended, resumed by another process and changed, and only the change is written', async () => {
-    const place = await open();
-    const [one, other] = [countingStorage(place.open()), countingStorage(place.open())];
+  test('is suspended, resumed by another process and changed, and only the change is written', async () => {
+    const shared = await open();
+    const [one, other] = [countingStorage(shared.open()), countingStorage(shared.open())];
     try {
       await inColdProcess(reader, one).start(null, { id: 'run' });
       expect(await invoke(inColdProcess(reader, one), 'run')).toMatchObject({ status: 'WAITING_FOR_SIGNAL' });
-      // It is written once: the step and the wait weigh nothing.
+      // The state is written once: the step and the wait add almost nothing.
       const { payloadBytesWritten, bytesWritten, puts } = one.since();
       expect(puts).toBe(1);
       expect(payloadBytesWritten).toBeLessThan(20 * MEGABYTE);
@@ -80,7 +80,7 @@ describe.each([
       expect((await there.store.verify('run')).problems).toEqual([]);
     } finally {
       await Promise.all([one.records.close(), other.records.close(), one.payloads.close(), other.payloads.close()]);
-      await place.close();
+      await shared.close();
     }
   });
 });

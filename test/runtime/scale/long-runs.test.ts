@@ -12,7 +12,7 @@ const WINDOW = 100;
 const TURNS = 1_000;
 
 describe('a run of 5,000 steps', () => {
-  test('pays for a step late in it what it paid for one early on, and is resumed with a few reads', async () => {
+  test('pays as much for a late step as for an early one, and resumes with a few reads', async () => {
     const storage = countingStorage(memoryStorage());
     const windows: Counts[] = [];
     const scribe = agent({
@@ -36,7 +36,7 @@ describe('a run of 5,000 steps', () => {
       expect([window.reads, window.ranges, window.opens]).toEqual([0, 0, 0]);
       expect(Math.abs(window.bytesWritten / early.bytesWritten - 1)).toBeLessThan(0.1);
     }
-    // What is written aside, so that nobody has to read it all: seldom, and a few times the content altogether.
+    // Snapshots are rare, and in total a few times the size of the content.
     const content = STEPS * LENGTH * 0.75;
     expect(storage.counts.puts).toBeLessThan(50);
     expect(storage.counts.payloadBytesWritten).toBeLessThan(5 * content);
@@ -45,7 +45,7 @@ describe('a run of 5,000 steps', () => {
     storage.since();
     windows.length = 0;
     expect(await invoke(inColdProcess(scribe, storage), 'run')).toMatchObject({ end: 'finished', status: 'SUCCEEDED' });
-    // All the steps were replayed from what the claim had read: the head and a page of records, events, early signals.
+    // The replay needs only the reads of the claim: the head, a page of records, events and early signals.
     const [resume] = windows as [Counts];
     expect(resume.reads + resume.ranges).toBeLessThanOrEqual(4);
     expect(resume.opens).toBeLessThanOrEqual(9);
@@ -58,10 +58,10 @@ describe('a run of 5,000 steps', () => {
 });
 
 describe('a run of 1,000 parallel steps', () => {
-  test('shares its writes, however its steps end, and gets every result', async () => {
+  test('shares writes, in whatever order its steps complete, and gets every result', async () => {
     const storage = countingStorage(memoryStorage());
     const random = randomFrom(5);
-    // Some end at once, others in any order later.
+    // Some complete at once, others later in any order.
     const delays = Array.from({ length: 1_000 }, () => Math.floor(random() * 20));
     let done = 0;
     const crowd = agent({
@@ -90,7 +90,7 @@ describe('a run of 1,000 parallel steps', () => {
 });
 
 describe('a run of 1,000 turns', () => {
-  test('is resumed by as much as one of 10 turns', async () => {
+  test('reads as much to resume as a run of 10 turns', async () => {
     const storage = countingStorage(memoryStorage());
     const chat = agent({
       name: 'chat',
@@ -112,7 +112,7 @@ describe('a run of 1,000 turns', () => {
       resumes.push(storage.since());
     }
     expect(await inColdProcess(chat, storage).run('run').result()).toBe(TURNS);
-    // From the tenth turn on the state is as large as it gets.
+    // From the tenth turn on, the state has its maximum size.
     const most = (counts: readonly Counts[], field: keyof Counts) => Math.max(...counts.map((each) => each[field]));
     const early = resumes.slice(10, 110);
     for (const field of ['reads', 'ranges', 'opens', 'commits', 'recordsWritten'] as const) {
@@ -124,7 +124,7 @@ describe('a run of 1,000 turns', () => {
   });
 });
 
-describe('a run that 1,000 signals wait for', () => {
+describe('a run with 1,000 signals', () => {
   test('reads each of them once', async () => {
     const storage = countingStorage(memoryStorage());
     const sum = agent({

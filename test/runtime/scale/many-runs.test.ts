@@ -12,19 +12,19 @@ const RUNS = 10_000;
 const DUE = 10;
 const ASKED = RUNS / 4 - 3;
 
-// A few wake within the hour, the others on another day; one in four waits for people, with a deadline.
+// A few wake within the hour, the others on another day; one in four waits for an approval with a deadline.
 const waiter = agent({
   name: 'waiter',
   async run(ctx, i: number) {
     if (i < DUE) await ctx.sleep('nap', { minutes: 30 });
     else if (i % 4 === 0)
-      await ctx.approval('go on', { title: 'Go on?', approvers: ['user:ann'], timeout: { days: 30 } });
+      await ctx.approval('continue', { title: 'Continue?', approvers: ['user:ann'], timeout: { days: 30 } });
     else await ctx.sleep('sleep', { hours: 24 + (i % 100) });
     return i;
   },
 });
 
-describe('of 10,000 runs that wait at once', () => {
+describe('10,000 waiting runs', () => {
   let storage: CountingStorage;
   beforeAll(async () => {
     storage = countingStorage(memoryStorage());
@@ -45,7 +45,7 @@ describe('of 10,000 runs that wait at once', () => {
     return { report, delivered: delivered.map(({ run }) => run).sort() };
   }
 
-  test('those who are asked are told once, and then a sweep looks at the lists only', async () => {
+  test('notify their approvers once, and then a sweep reads only the lists', async () => {
     const { report } = await sweepAt(START + MINUTE);
     expect(report).toMatchObject({ approvals: ASKED, delivered: 0, failed: [] });
     const telling = storage.since();
@@ -55,11 +55,11 @@ describe('of 10,000 runs that wait at once', () => {
     expect(storage.since()).toEqual({ ...NOTHING, lists: DUE_SHARD_COUNT });
   });
 
-  test('a sweep touches those that are due, and they go on', async () => {
+  test('are read by a sweep only if they are due, and then resume', async () => {
     const { report, delivered } = await sweepAt(START + HOUR);
     expect(report).toMatchObject({ delivered: DUE, approvals: 0, failed: [] });
     expect(delivered).toEqual(Array.from({ length: DUE }, (_, i) => `run ${i}`));
-    // Each is read and marked once; whether the agent is paused is asked once.
+    // Each head is read and written once; whether the agent is paused is read once.
     expect(storage.since()).toMatchObject({
       lists: DUE_SHARD_COUNT,
       reads: DUE + 1,
@@ -71,7 +71,7 @@ describe('of 10,000 runs that wait at once', () => {
     for (const run of delivered) expect(await inColdProcess(waiter, storage).run(run).status()).toBe('SUCCEEDED');
   });
 
-  test('a list reads the pages that it shows', async () => {
+  test('are listed by reading only the pages that are shown', async () => {
     const { store } = inColdProcess(waiter, storage, START + HOUR);
     storage.since();
     const ended: string[] = [];
@@ -84,11 +84,11 @@ describe('of 10,000 runs that wait at once', () => {
     expect(storage.since()).toMatchObject({ lists: 1, recordsRead: 100, reads: 0 });
   });
 
-  test('one that is decided wakes alone', async () => {
+  test('do not wake when another one is decided', async () => {
     const { run } = await nextAsked();
     const process = inColdProcess(waiter, storage, START + HOUR);
     storage.since();
-    await process.run(run).decide({ approval: 'go on', by: 'user:ann', answer: 'approve' });
+    await process.run(run).decide({ approval: 'continue', by: 'user:ann', answer: 'approve' });
     expect(await invoke(inColdProcess(waiter, storage, START + HOUR), run)).toMatchObject({ status: 'SUCCEEDED' });
     const counts = storage.since();
     expect([counts.lists, counts.commits]).toEqual([0, 3]);

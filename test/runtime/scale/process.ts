@@ -4,14 +4,14 @@ import { TestClock } from '../../../lambda/testing.ts';
 
 export const START = Date.UTC(2030, 0, 1);
 
-/** The agent in a process that knows nothing yet, at a time that stands still. */
+/** The agent in a new process without caches, at a fixed time. */
 export function inColdProcess<I, S, R>(agent: Agent<I, S, R>, storage: Storage, now = START): Agent<I, S, R> {
   return agent.with({ storage, clock: new TestClock(now), log: () => {} });
 }
 
 let invocations = 0;
 
-/** Invokes a run as Lambda would; the function has a quarter of an hour. */
+/** Invokes a run as Lambda does; the function has a timeout of 15 minutes. */
 export async function invoke(agent: Pick<Agent, 'invoke' | 'runtime'>, run: string): Promise<InvokeResult> {
   invocations += 1;
   const end = await agent.invoke(
