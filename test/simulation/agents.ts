@@ -11,10 +11,10 @@ import type { World } from './world.ts';
 type SimulatedAgent = Agent<Program, State, unknown>;
 export type Agents = (name: string) => SimulatedAgent;
 
-/** The agents as one process has them. */
+/** Creates the agents of one process, each on first use. */
 export function agentsIn(world: World, process: Process, deliveries: Deliveries): Agents {
   const player = new Player(world, process);
-  const place = {
+  const options = {
     storage: storageFor(world, process),
     clock: process.clock,
     chance: world.chance.next,
@@ -24,29 +24,29 @@ export function agentsIn(world: World, process: Process, deliveries: Deliveries)
     probe: (moment: string, run: string, step: string) => {
       if (process.dead) return 'crash' as const;
       if (!world.faults.inStep()) return undefined;
-      world.note(process, `dies ${moment} ${step} of ${run}`);
+      world.note(process, `crashes ${moment} ${step} of ${run}`);
       process.die();
       return 'crash' as const;
     },
     ...(!world.streams && { deliver: deliveries.from(process) }),
   };
-  const made = new Map<string, SimulatedAgent>();
+  const created = new Map<string, SimulatedAgent>();
   return (name) => {
-    const known = made.get(name) ?? agent(definitionOf(name, world, player) as never, place);
-    made.set(name, known as SimulatedAgent);
+    const known = created.get(name) ?? agent(createDefinition(name, world, player) as never, options);
+    created.set(name, known as SimulatedAgent);
     return known as SimulatedAgent;
   };
 }
 
 const initial = (): State => ({ log: [], next: 0, out: [] });
 
-/** An agent that plays its program at once, and one that plays a move each turn. */
-function definitionOf(name: string, world: World, player: Player): AgentDefinition<Program, State, unknown> {
+/** Defines an agent that plays its whole program in `run`, or one move in each turn. */
+function createDefinition(name: string, world: World, player: Player): AgentDefinition<Program, State, unknown> {
   const base = { name, maxAttempts: world.maxAttempts, state: { version: 1, initial } };
   if (name !== 'turns') return { ...base, run: (ctx, program) => player.all(ctx, program) };
   return {
     ...base,
-    undo: { book: (made: never, tools: StepContext) => player.undo(made, tools) },
+    undo: { book: (output: never, step: StepContext) => player.undo(output, step) },
     async turn(ctx: TurnContext<State>, state, program) {
       const move = program[state.next];
       if (!move) return ctx.done(state.out);

@@ -4,104 +4,111 @@ import { isWaiting } from '../../lambda/core/status.ts';
 import { HEAD_KEY, parseVersion } from '../../lambda/storage/keys.ts';
 import type { StoredRecord, Write } from '../../lambda/storage/ports.ts';
 
-/** One write of a commit, and what it meets. */
-interface Met {
+/** One write of a commit, and the stored state that it finds. */
+interface WriteContext {
   readonly write: Write;
-  readonly there: StoredRecord | undefined;
+  /** The record that is stored under the key of the write. */
+  readonly stored: StoredRecord | undefined;
   /** The partition of the first write of the commit. */
   readonly home: string;
-  /** The version behind the newest checkpoint of the write's partition. */
-  readonly free: number;
+  /** The version after the newest checkpoint of the write's partition. */
+  readonly nextVersion: number;
 }
 
-/** A guard that is taken out, to see that the checks miss it. */
+/** A guard that is disabled, to prove that the checks detect its absence. */
 export interface Break {
-  /** What the broken storage makes of a write; undefined when it forgets it. */
-  readonly write?: (met: Met) => Write | undefined;
-  /** Whether those writes of a commit are made whose conditions hold, though others fail. */
+  /** The write that the broken storage makes instead; undefined if it drops the write. */
+  readonly write?: (context: WriteContext) => Write | undefined;
+  /** Whether a commit makes the writes whose conditions hold even though other conditions fail. */
   readonly inParts?: true;
-  /** Whether a commit that is sent twice meets itself as a stranger. */
+  /** Whether a commit that is sent twice does not recognize its own first attempt. */
   readonly forgetsOwn?: true;
   /** Whether a payload is confirmed before it is stored. */
   readonly payloadsLater?: true;
   /** Whether a commit is confirmed before it is made. */
   readonly commitsLater?: true;
-  /** Whether who kept an early signal does not see that the run has started. */
+  /** Whether the sender of an early signal does not see that the run has started. */
   readonly hidesStart?: true;
 }
 
-/** The guards that can be taken out, by name. */
+/** The guards that can be disabled, by name. */
 export const BREAKS: Readonly<Record<string, Break>> = {
-  /** A checkpoint is written over another. */
-  absence: { write: (met) => (isCheckpoint(met) ? forced(met) : met.write) },
-  /** A head is written over another. */
-  revision: { write: (met) => (isHead(met) ? forced(met) : met.write) },
-  /** A checkpoint is put behind whatever is newest, whether its writer has seen that or not. */
-  predecessor: { write: (met) => (isCheckpoint(met) && met.there ? moved(met) : met.write) },
-  /** A claim keeps nobody from its version. */
-  'claim-version': {
-    write: (met) =>
-      isCheckpoint(met) && met.there && readCheckpoint(met.there).meta.kind === 'claim' ? forced(met) : met.write,
+  /** A checkpoint overwrites another one. */
+  absence: { write: (context) => (isCheckpoint(context) ? forceCondition(context) : context.write) },
+  /** A head overwrites another one. */
+  revision: { write: (context) => (isHead(context) ? forceCondition(context) : context.write) },
+  /** A checkpoint is appended after the newest one even if its writer has not seen that one. */
+  predecessor: {
+    write: (context) => (isCheckpoint(context) && context.stored ? moveToNextVersion(context) : context.write),
   },
-  /** Who lies down does not see who woke him meanwhile. */
-  wake: { write: (met) => (isWaiting(headOf(met)?.status ?? 'READY') ? forced(met) : met.write) },
+  /** A claim does not protect its version from other writers. */
+  'claim-version': {
+    write: (context) =>
+      isCheckpoint(context) && context.stored && readCheckpoint(context.stored).meta.kind === 'claim'
+        ? forceCondition(context)
+        : context.write,
+  },
+  /** A run suspends even though an event woke it up in the meantime. */
+  wake: {
+    write: (context) => (isWaiting(headOf(context)?.status ?? 'READY') ? forceCondition(context) : context.write),
+  },
   /** A record may point at bytes that are not stored yet. */
   'payload-first': { payloadsLater: true },
-  /** A commit whose answer was lost is taken for somebody else's. */
+  /** A commit whose response was lost is mistaken for the commit of another writer. */
   'write-id': { forgetsOwn: true },
-  /** A cancel leaves approvals open. */
-  withdraw: { write: (met) => (approvalStatus(met) === 'WITHDRAWN' ? undefined : met.write) },
-  /** Of two votes at once the later one stays. */
-  quorum: { write: (met) => (approvalStatus(met) !== undefined ? forced(met) : met.write) },
-  /** A commit is made in parts. */
+  /** A cancel leaves approvals pending. */
+  withdraw: { write: (context) => (approvalStatus(context) === 'WITHDRAWN' ? undefined : context.write) },
+  /** Of two concurrent votes, the later one overwrites the earlier one. */
+  quorum: { write: (context) => (approvalStatus(context) !== undefined ? forceCondition(context) : context.write) },
+  /** A commit is not atomic. */
   atomic: { inParts: true },
-  /** A signal that is kept while its run starts stays where it is. */
+  /** A signal that arrives while its run starts stays in the record for early signals. */
   early: { hidesStart: true },
-  /** Nobody sees who has a run. */
-  lease: { write: (met) => withHead(met, (work) => ({ ...work, lease: undefined })) },
-  /** Nobody looks at a run that was not delivered. */
-  due: { write: (met) => withHead(met, (work) => ({ ...work, dueAt: undefined })) },
-  /** A parent is not told that its child has ended. */
+  /** The lease of a run is not stored. */
+  lease: { write: (context) => changeHeadWork(context, (work) => ({ ...work, lease: undefined })) },
+  /** A run whose delivery was lost never becomes due. */
+  due: { write: (context) => changeHeadWork(context, (work) => ({ ...work, dueAt: undefined })) },
+  /** The end of a child run does not wake up its parent. */
   reply: { write: ({ write, home }) => (recordOf(write)?.partition === home ? write : undefined) },
-  /** A signal that is sent again is another one. */
-  'signal-id': { write: (met) => (recordOf(met.write)?.key.startsWith('i') ? undefined : met.write) },
-  /** What is confirmed may still be lost. */
+  /** A signal that is sent again counts as another signal. */
+  'signal-id': { write: (context) => (recordOf(context.write)?.key.startsWith('i') ? undefined : context.write) },
+  /** A confirmed commit may still be lost. */
   durable: { commitsLater: true },
 };
 
 type Work = NonNullable<NonNullable<ReturnType<typeof headOf>>['work']>;
 
 const recordOf = (write: Write) => ('put' in write ? write.put : 'remove' in write ? write.remove : undefined);
-const putOf = ({ write }: Met): StoredRecord | undefined => ('put' in write ? write.put : undefined);
-const isCheckpoint = (met: Met): boolean => parseVersion(putOf(met)?.key ?? '') > 0;
-const isHead = (met: Met): boolean => putOf(met)?.key === HEAD_KEY;
+const putOf = ({ write }: WriteContext): StoredRecord | undefined => ('put' in write ? write.put : undefined);
+const isCheckpoint = (context: WriteContext): boolean => parseVersion(putOf(context)?.key ?? '') > 0;
+const isHead = (context: WriteContext): boolean => putOf(context)?.key === HEAD_KEY;
 
-function headOf(met: Met) {
-  const meta = isHead(met) ? readHeadMeta(putOf(met)?.meta ?? '') : undefined;
+function headOf(context: WriteContext) {
+  const meta = isHead(context) ? readHeadMeta(putOf(context)?.meta ?? '') : undefined;
   return meta && 'status' in meta ? meta : undefined;
 }
 
-function approvalStatus(met: Met): unknown {
-  const put = putOf(met);
+function approvalStatus(context: WriteContext): unknown {
+  const put = putOf(context);
   return put?.key.startsWith('a') ? JSON.parse(put.meta.slice(1)).status : undefined;
 }
 
-/** The write with a condition that holds. */
-function forced({ write, there }: Met): Write | undefined {
-  const when = there ? { revision: there.revision } : ('absent' as const);
+/** The write with a condition that the stored record meets. */
+function forceCondition({ write, stored }: WriteContext): Write | undefined {
+  const when = stored ? { revision: stored.revision } : ('absent' as const);
   if ('put' in write) return { ...write, when };
   return 'remove' in write && when !== 'absent' ? { ...write, when } : undefined;
 }
 
-function moved(met: Met): Write {
-  const put = putOf(met) as StoredRecord;
+function moveToNextVersion(context: WriteContext): Write {
+  const put = putOf(context) as StoredRecord;
   const { meta } = readCheckpoint(put);
-  return { put: checkpointRecord(put.partition, met.free, meta, () => put.body).stored, when: 'absent' };
+  return { put: checkpointRecord(put.partition, context.nextVersion, meta, () => put.body).stored, when: 'absent' };
 }
 
-function withHead(met: Met, change: (work: Work) => Work): Write {
-  const meta = headOf(met);
-  if (!meta?.work || !('put' in met.write)) return met.write;
-  const { stored } = headRecord(met.write.put.partition, { ...meta, work: change(meta.work) });
-  return { ...met.write, put: { ...stored, revision: met.write.put.revision } };
+function changeHeadWork(context: WriteContext, change: (work: Work) => Work): Write {
+  const meta = headOf(context);
+  if (!meta?.work || !('put' in context.write)) return context.write;
+  const { stored } = headRecord(context.write.put.partition, { ...meta, work: change(meta.work) });
+  return { ...context.write, put: { ...stored, revision: context.write.put.revision } };
 }

@@ -1,6 +1,6 @@
 import { randomFrom } from '../faults/seeded.ts';
 
-/** All that is left to chance, the same for the same seed. */
+/** The random choices of a seed; the same seed gives the same choices. */
 export class Chance {
   readonly next: () => number;
 
@@ -12,16 +12,16 @@ export class Chance {
     return this.next() < probability;
   }
 
-  /** A whole number from `least` up to and with `most`. */
-  between(least: number, most: number): number {
-    return least + Math.floor(this.next() * (most - least + 1));
+  /** An integer from `min` to `max`, both included. */
+  between(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1));
   }
 
   one<T>(list: readonly [T, ...T[]]): T {
     return list[Math.floor(this.next() * list.length)] ?? list[0];
   }
 
-  /** One of several, by their weights. */
+  /** One of several values, chosen by weight. */
   weighted<T>(list: readonly (readonly [weight: number, value: T])[]): T {
     const sum = list.reduce((total, [weight]) => total + weight, 0);
     let left = this.next() * sum;
@@ -32,7 +32,7 @@ export class Chance {
     return (list.at(-1) as readonly [number, T])[1];
   }
 
-  /** The list in another order. */
+  /** The list in random order. */
   shuffled<T>(list: readonly T[]): T[] {
     return list
       .map((value) => ({ value, order: this.next() }))

@@ -12,13 +12,13 @@ interface Container {
 
 const MARGIN_MS = 500;
 const LAMBDA_RETRIES = 2;
-// Longer than any pause between two tries.
+// Longer than any pause between two attempts.
 const IDLE_MS = 10_000;
 
-/** What brings runs to functions: late, twice, or not at all. */
+/** Delivers runs to functions: late, twice, or not at all. */
 export class Deliveries {
   readonly #world: World;
-  /** Functions that have ended and wait for the next event, with all they remember. */
+  /** Warm containers that wait for the next invocation, with everything that they cached. */
   readonly #idle: Container[] = [];
   readonly #busy = new Map<Process, string>();
   #count = 0;
@@ -27,17 +27,17 @@ export class Deliveries {
     this.#world = world;
   }
 
-  /** How a process asks for a run to be delivered; that too may fail. */
+  /** The `deliver` function of a process; a delivery may be lost. */
   from(process: Process): (delivery: Delivery) => Promise<void> {
     return (delivery) => {
       const { promise, resolve } = Promise.withResolvers<void>();
-      this.bring(delivery);
-      process.reach(this.#world.chance.between(1, 50), resolve);
-      return process.awaits(promise);
+      this.deliver(delivery);
+      process.afterDelay(this.#world.chance.between(1, 50), resolve);
+      return process.track(promise);
     };
   }
 
-  bring(delivery: Delivery): void {
+  deliver(delivery: Delivery): void {
     const { faults, chance, timeline } = this.#world;
     if (faults.losesDelivery()) {
       this.#world.note('network', `loses the delivery of ${delivery.run}`);
@@ -50,23 +50,24 @@ export class Deliveries {
     }
   }
 
-  /** A function that waits for nothing but its deadline is paid for nothing. */
+  /** Reports functions that wait for nothing but their deadline: such a run must suspend. */
   checkIdle(): void {
     for (const [process, run] of this.#busy)
-      if (process.idleMs > IDLE_MS) this.#world.wrong(`${process.name} has ${run}, and neither ends nor does anything`);
+      if (process.idleMs > IDLE_MS)
+        this.#world.addFinding(`${process.name} runs ${run} and is idle, but does not suspend`);
   }
 
-  #invoke(delivery: Delivery, by: string, tried: number): void {
+  #invoke(delivery: Delivery, by: string, retries: number): void {
     const world = this.#world;
     const container = this.#container();
     const { process } = container;
     let open = true;
-    const close = (again: boolean) => {
+    const close = (retry: boolean) => {
       if (!open) return;
       open = false;
       process.onDeath.delete(died);
-      if (again && tried < LAMBDA_RETRIES && world.chance.happens(0.6))
-        world.timeline.after(world.chance.between(100, 90_000), () => this.#invoke(delivery, by, tried + 1));
+      if (retry && retries < LAMBDA_RETRIES && world.chance.happens(0.6))
+        world.timeline.after(world.chance.between(100, 90_000), () => this.#invoke(delivery, by, retries + 1));
     };
     const died = () => {
       this.#busy.delete(process);
@@ -86,14 +87,14 @@ export class Deliveries {
         (error) => this.#ended(container, delivery, { end: 'failed', error }, close),
       );
     world.timeline.after(world.functionMs, () => {
-      // What stands still is not always found and stopped.
-      if (!open || process.dead || (process.stands && world.chance.happens(0.5))) return;
+      // A paused process is not always stopped at its deadline.
+      if (!open || process.dead || (process.isPaused && world.chance.happens(0.5))) return;
       world.note(process, 'is stopped at its deadline');
       process.die();
     });
   }
 
-  #ended(container: Container, delivery: Delivery, end: InvokeResult, close: (again: boolean) => void): void {
+  #ended(container: Container, delivery: Delivery, end: InvokeResult, close: (retry: boolean) => void): void {
     const { process } = container;
     if (process.dead) return;
     this.#busy.delete(process);
@@ -103,20 +104,20 @@ export class Deliveries {
       `ends ${delivery.run}: ${'reason' in end ? end.reason : 'status' in end ? end.status : end.end}`,
     );
     if (failed && !isWaitstateError(end.error, 'STORAGE_UNAVAILABLE'))
-      this.#world.wrong(`an invocation of ${delivery.run} failed: ${describe(end.error)}`);
+      this.#world.addFinding(`an invocation of ${delivery.run} failed: ${describeError(end.error)}`);
     close(failed);
     this.#idle.push(container);
   }
 
   #container(): Container {
     const world = this.#world;
-    for (let known = this.#idle.pop(); known; known = this.#idle.pop())
-      if (!known.process.dead && world.chance.happens(0.7)) return known;
+    for (let warm = this.#idle.pop(); warm; warm = this.#idle.pop())
+      if (!warm.process.dead && world.chance.happens(0.7)) return warm;
     const process = world.process('function');
     return { process, agents: agentsIn(world, process, this) };
   }
 }
 
-/** An error with where it came from. */
-export const describe = (error: unknown): string =>
+/** An error with the top of its stack. */
+export const describeError = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message).split('\n').slice(0, 6).join(' | ') : String(error);

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 import { randomFrom } from '../faults/seeded.ts';
 
-/** What takes the place of time and chance while a seed runs. */
+/** Replaces time and randomness while a seed runs. */
 export interface Source {
   readonly chance: () => number;
   readonly sleep: (milliseconds: number) => Promise<void>;
@@ -13,15 +13,15 @@ let source: Source | undefined;
 let ids = randomFrom(0);
 let ticks: (() => void)[] = [];
 
-/** Lets everything that draws ids, numbers and pauses in this process draw them from here. */
+/** Makes random ids, random numbers and timers of this process deterministic. */
 export function seedEverything(seed: number, from: Source): void {
   source = from;
   ids = randomFrom(seed ^ 0x5eed);
   ticks = [];
 }
 
-/** Resolves when nothing goes on any more without an answer of the storage or the passing of time. */
-export async function quiet(): Promise<void> {
+/** Resolves when all remaining work waits for a storage response or for time to pass. */
+export async function settlePending(): Promise<void> {
   for (;;) {
     await new Promise(nextTurn);
     if (ticks.length === 0) return;
@@ -31,12 +31,12 @@ export async function quiet(): Promise<void> {
   }
 }
 
-// The last of a turn of Node's loop: every promise that could go on has gone on.
+// Runs at the end of a turn of Node's event loop, after all promises that can settle have settled.
 const nextTurn = globalThis.setImmediate;
 
 const seededBytes = (size: number): Buffer => Buffer.from(Array.from({ length: size }, () => Math.floor(ids() * 256)));
 
-// What was imported before sees it too: the names that modules import from Node are live.
+// Modules that were imported before see this too, because imports from Node are live bindings.
 Object.assign(timers, {
   setImmediate: (value?: unknown) => new Promise((resolve) => ticks.push(() => resolve(value))),
   setTimeout: async (milliseconds: number, value?: unknown) => {

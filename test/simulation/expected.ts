@@ -1,13 +1,13 @@
 import type { Move, Program } from './program.ts';
 
-/** Stands for what depends on time and on people. */
+/** Matches any value, for results that depend on timing and on people. */
 const ANY = { any: true } as const;
 
-/** What a program comes to when nothing goes wrong; undefined when it throws. */
-export function expectedOf(program: Program, mended: boolean): readonly unknown[] | undefined {
+/** The result of a program without faults; undefined if it throws. */
+export function expectedOutput(program: Program, fixed: boolean): readonly unknown[] | undefined {
   const all: unknown[] = [];
   for (const move of program) {
-    const one = expectedMove(move, mended);
+    const one = expectedMove(move, fixed);
     if (one === THROWS) return undefined;
     all.push(one);
   }
@@ -16,13 +16,13 @@ export function expectedOf(program: Program, mended: boolean): readonly unknown[
 
 const THROWS = Symbol('throws');
 
-function expectedMove(move: Move, mended: boolean): unknown {
+function expectedMove(move: Move, fixed: boolean): unknown {
   switch (move.do) {
     case 'throw':
       return THROWS;
     case 'step':
       if (move.kind === 'once') return { once: ANY };
-      return move.fails > 2 || (move.kind === 'broken' && !mended) ? THROWS : `step ${move.at}`;
+      return move.fails > 2 || (move.kind === 'broken' && !fixed) ? THROWS : `step ${move.at}`;
     case 'tool':
       return `tool ${move.argument}`;
     case 'signal':
@@ -30,13 +30,13 @@ function expectedMove(move: Move, mended: boolean): unknown {
     case 'approval':
       return { decision: ANY };
     case 'call':
-      return expectedOf(move.moves, false) ?? THROWS;
+      return expectedOutput(move.moves, false) ?? THROWS;
     case 'try': {
-      const tried = expectedOf(move.moves, mended);
+      const tried = expectedOutput(move.moves, fixed);
       return tried ? { tried } : 'caught';
     }
     case 'all': {
-      const branches = move.branches.map((branch) => expectedOf(branch, mended));
+      const branches = move.branches.map((branch) => expectedOutput(branch, fixed));
       const succeed = branches.filter((branch) => branch !== undefined).length;
       if (succeed < (move.enough ?? branches.length)) return THROWS;
       return move.enough === undefined ? branches : { enough: ANY };
@@ -46,17 +46,17 @@ function expectedMove(move: Move, mended: boolean): unknown {
   }
 }
 
-/** Where what came is not what was expected; undefined when it is. */
+/** The first difference between two values, with its path; undefined if there is none. */
 export function difference(expected: unknown, found: unknown, path = 'result'): string | undefined {
   if (expected === ANY) return undefined;
   if (typeof expected !== 'object' || expected === null)
     return Object.is(expected, found)
       ? undefined
-      : `${path}: ${JSON.stringify(expected)} expected, ${JSON.stringify(found)} found`;
+      : `expected ${path} to be ${JSON.stringify(expected)}, found ${JSON.stringify(found)}`;
   const keys = new Set([...Object.keys(expected), ...Object.keys(Object(found))]);
   for (const key of keys) {
-    const wrong = difference((expected as Fields)[key], (Object(found) as Fields)[key], `${path}.${key}`);
-    if (wrong) return wrong;
+    const inner = difference((expected as Fields)[key], (Object(found) as Fields)[key], `${path}.${key}`);
+    if (inner) return inner;
   }
   return undefined;
 }

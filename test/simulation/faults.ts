@@ -1,32 +1,33 @@
 import type { Chance } from './chance.ts';
 
-/** What happens to a call of the storage. */
+/** A fault that is injected into a storage request. */
 export type Fault =
   | 'killed before'
   | 'killed after'
   | 'fails'
-  /** Applied, the answer lost, and sent again by the adapter. */
+  /** Applied, but the response is lost and the adapter sends the request again. */
   | 'sent twice'
-  /** Applied, and the caller is told that it failed. */
-  | 'answer lost'
+  /** Applied, but the caller receives an error. */
+  | 'response lost'
   /** The request arrives late. */
   | 'late'
-  /** The answer arrives late. */
+  /** The response arrives late. */
   | 'slow'
-  | 'stands still';
+  /** The process pauses before it reads the response. */
+  | 'process pauses';
 
 const KINDS = [
   'killed before',
   'killed after',
   'fails',
   'sent twice',
-  'answer lost',
+  'response lost',
   'late',
   'slow',
-  'stands still',
+  'process pauses',
 ] as const satisfies readonly Fault[];
 
-/** How bad this world is: each seed has some faults often, some seldom, some never, and so many altogether. */
+/** The faults of a seed: each kind is frequent, rare or absent, and their total number is limited. */
 export class Faults {
   left: number;
   readonly #chance: Chance;
@@ -39,8 +40,8 @@ export class Faults {
 
   constructor(chance: Chance) {
     this.#chance = chance;
-    const rate = (most: number) => (chance.happens(0.45) ? 0 : most * chance.next() ** 2);
-    this.#rates = new Map(KINDS.map((kind) => [kind, rate(kind === 'stands still' ? 0.04 : 0.06)]));
+    const rate = (max: number) => (chance.happens(0.45) ? 0 : max * chance.next() ** 2);
+    this.#rates = new Map(KINDS.map((kind) => [kind, rate(kind === 'process pauses' ? 0.04 : 0.06)]));
     this.#inStep = rate(0.2);
     this.left = chance.happens(0.1) ? 0 : chance.between(1, 25);
     this.lostDeliveries = rate(0.6);
@@ -49,8 +50,8 @@ export class Faults {
     this.skewMs = chance.happens(0.5) ? 0 : chance.between(0, 300);
   }
 
-  /** What happens to this call, if anything. */
-  ofCall(): Fault | undefined {
+  /** The fault of this request, if any. */
+  nextFault(): Fault | undefined {
     if (this.left === 0) return undefined;
     let draw = this.#chance.next();
     for (const [kind, rate] of this.#rates) {
@@ -63,7 +64,7 @@ export class Faults {
     return undefined;
   }
 
-  /** Whether a process dies at this moment of a step. */
+  /** Whether the process crashes at this point of a step. */
   inStep(): boolean {
     return this.#takes(this.#inStep);
   }
@@ -72,7 +73,7 @@ export class Faults {
     return this.#takes(this.lostDeliveries);
   }
 
-  /** Doubling does no harm, so there is no end to it. */
+  /** Duplicates are harmless, so their number is not limited. */
   doublesDelivery(): boolean {
     return this.#chance.happens(this.doubleDeliveries);
   }

@@ -1,21 +1,21 @@
 import { parseArgs } from 'node:util';
 import { BREAKS } from './breaks.ts';
-import { progressOf } from './progress.ts';
+import { createProgress } from './progress.ts';
 import { runSeed } from './run-seed.ts';
 import { runSeeds } from './seeds.ts';
 
-const HELP = `Runs agents in a world in which everything that can go wrong does, and checks what is left.
+const HELP = `Runs agents in simulated worlds with crashes, lost messages and slow storage, and checks the stored runs.
 
   npm run simulate -- [--seeds 1000] [--first-seed 1] [--break NAME]
   npm run simulate -- --trace SEED [--break NAME]
 
-  --seeds COUNT      how many worlds (default 1000)
-  --first-seed SEED  the first of them (default 1)
-  --break NAME       takes out a guard, to see that this is noticed:
+  --seeds COUNT      number of worlds to simulate (default 1000)
+  --first-seed SEED  the first seed (default 1)
+  --break NAME       disable a guard, to prove that the checks detect it:
                      ${Object.keys(BREAKS).join(', ')}
-  --trace SEED       runs one world and shows all that happens in it
+  --trace SEED       simulate one world and print everything that happens in it
 
-Ends with 1 when a seed fails, and shows it; the same seed always goes the same way.`;
+Exits with 1 if a seed fails, and prints its trace. The simulation is deterministic: a seed always gives the same trace.`;
 
 const { values } = parseArgs({
   options: {
@@ -27,38 +27,40 @@ const { values } = parseArgs({
   },
 });
 
-/** Runs one seed with all that happens in it, twice: it must go the same way. */
-async function show(seed: number, broken: string | undefined): Promise<void> {
+/** Runs one seed twice and prints its trace; both traces must be equal. */
+async function printTrace(seed: number, broken: string | undefined): Promise<void> {
   const { trace, findings } = await runSeed(seed, { broken, traces: true });
   const again = await runSeed(seed, { broken, traces: true });
   console.log(trace.join('\n'));
-  const same = trace.join('\n') === again.trace.join('\n');
+  const isSame = trace.join('\n') === again.trace.join('\n');
   console.log(
-    `\nSeed ${seed}${broken ? ` without ${broken}` : ''}: ${findings.length === 0 ? 'all is well' : 'FAILED'}.`,
+    `\nSeed ${seed}${broken ? ` without ${broken}` : ''}: ${findings.length === 0 ? 'no problems found' : 'FAILED'}.`,
   );
   for (const finding of findings) console.log(`  ${finding}`);
   console.log(
-    same ? 'It goes the same way every time.' : 'It went another way the second time: that is wrong by itself.',
+    isSame
+      ? 'Both runs of this seed gave the same trace.'
+      : 'Expected both runs of this seed to give the same trace; they differ.',
   );
-  if (findings.length > 0 || !same) process.exitCode = 1;
+  if (findings.length > 0 || !isSame) process.exitCode = 1;
 }
 
 async function main(): Promise<void> {
   const [first, count] = [Number(values['first-seed']), Number(values.seeds)];
   const broken = values.break;
   if (values.help) return console.log(HELP);
-  const known = broken === undefined || Object.hasOwn(BREAKS, broken);
-  if (!known || !Number.isSafeInteger(first) || !(Number.isSafeInteger(count) && count > 0)) {
+  const isKnown = broken === undefined || Object.hasOwn(BREAKS, broken);
+  if (!isKnown || !Number.isSafeInteger(first) || !(Number.isSafeInteger(count) && count > 0)) {
     console.error(HELP);
     process.exitCode = 2;
     return;
   }
-  if (values.trace !== undefined) return show(Number(values.trace), broken);
-  const progress = progressOf(count);
-  const failed = await runSeeds({ first, count, broken }, progress.done);
+  if (values.trace !== undefined) return printTrace(Number(values.trace), broken);
+  const progress = createProgress(count);
+  const failed = await runSeeds({ first, count, broken }, progress.update);
   progress.end();
-  if (!failed) return console.log(`${count} seeds from ${first} on: all is well.`);
-  await show(failed.seed, broken);
+  if (!failed) return console.log(`${count} seeds, starting at ${first}: no problems found.`);
+  await printTrace(failed.seed, broken);
 }
 
 await main();

@@ -1,14 +1,14 @@
 import { type ErrorCode, isWaitstateError } from '../../lambda/core/errors.ts';
 import { decideByToken } from '../../lambda/runtime/approvals/by-token.ts';
 import type { Chance } from './chance.ts';
-import type { Sent } from './ledger.ts';
+import type { SentSignal } from './ledger.ts';
 import { movesIn, type Program } from './program.ts';
 import type { Task, Tasks } from './tasks.ts';
 import type { World } from './world.ts';
 
 const MINUTE = 60_000;
 
-/** A run that is to be started. */
+/** A run that will be started. */
 export interface Planned {
   readonly id: string;
   readonly agent: string;
@@ -16,7 +16,7 @@ export interface Planned {
   readonly timeoutMs: number | undefined;
 }
 
-/** Those who start runs, send signals, decide, cancel, retry and pause; each may crash and come again. */
+/** The people and programs that start, signal, decide, cancel, retry and pause; each may crash and try again. */
 export class People {
   readonly #world: World;
   readonly #tasks: Tasks;
@@ -39,11 +39,11 @@ export class People {
     });
   }
 
-  /** One signal for each that the program waits for; senders send theirs one after the other. */
-  signal(run: string, agent: string, program: Program, after: number, apartMs = 5_000): void {
+  /** Sends one signal for each wait of the program; each sender sends its signals one after the other. */
+  signal(run: string, agent: string, program: Program, after: number, spreadMs = 5_000): void {
     const names = [...movesIn(program)].flatMap((move) => (move.do === 'signal' ? [move.name] : []));
     const senders = this.#chance.between(1, 2);
-    const lists: Sent[][] = Array.from({ length: senders }, () => []);
+    const lists: SentSignal[][] = Array.from({ length: senders }, () => []);
     for (const [i, name] of names.entries()) {
       const sender = `sender ${i % senders} of ${run}`;
       const sent = {
@@ -59,14 +59,14 @@ export class People {
       this.#world.ledger.signals.push(sent);
     }
     for (const list of lists)
-      this.#send(agent, list, after + this.#chance.between(0, apartMs), this.#world.faults.skew());
+      this.#send(agent, list, after + this.#chance.between(0, spreadMs), this.#world.faults.skew());
   }
 
-  #send(agent: string, [sent, ...rest]: readonly Sent[], after: number, skewMs: number): void {
+  #send(agent: string, [sent, ...rest]: readonly SentSignal[], after: number, skewMs: number): void {
     if (!sent) return;
     const { run, name, value } = sent;
     const id = this.#chance.happens(0.8) ? value : undefined;
-    const twice = id !== undefined && this.#chance.happens(0.2);
+    const isSentTwice = id !== undefined && this.#chance.happens(0.2);
     const next = () =>
       this.#send(agent, rest, this.#chance.between(0, this.#chance.happens(0.5) ? 50 : 20 * MINUTE), skewMs);
     let refusals = 0;
@@ -81,35 +81,35 @@ export class People {
         if (first) next();
       } catch (error) {
         if (!isWaitstateError(error, 'RUN_ENDED')) throw error;
-        // It may be on its way to where it is mended, and then go on.
+        // A failed run may still be fixed and retried.
         refusals += 1;
-        const mayGoOn = refusals < (this.#world.ledger.retried.has(run) ? 20 : 4);
-        if (mayGoOn) this.#tasks.later(20 * MINUTE, task);
+        const mayResume = refusals < (this.#world.ledger.retried.has(run) ? 20 : 4);
+        if (mayResume) this.#tasks.later(20 * MINUTE, task);
         else sent.refused = true;
       }
     };
     const task = { name: 'sender', skewMs, act };
     this.#tasks.later(after, task);
-    if (twice) this.#tasks.later(after + this.#chance.between(0, 100), task);
+    if (isSentTwice) this.#tasks.later(after + this.#chance.between(0, 100), task);
   }
 
-  /** An approval was asked: some answer, at least as many as it takes when it has no end of its own. */
+  /** Decides an approval: some approvers vote, and at least a quorum if the approval has no deadline. */
   decide(run: string, agent: string, approval: string, meta: ApproverMeta): void {
     const { approvers, quorum, deadline } = meta;
     const chance = this.#chance;
-    const ends = deadline !== undefined;
-    const count = ends ? chance.between(0, approvers.length) : chance.between(quorum, approvers.length);
-    const atOnce = chance.happens(0.5);
+    const expires = deadline !== undefined;
+    const count = expires ? chance.between(0, approvers.length) : chance.between(quorum, approvers.length);
+    const isConcurrent = chance.happens(0.5);
     const first = chance.between(100, 90 * MINUTE);
     for (const by of chance.shuffled(approvers).slice(0, count)) {
       const answer = chance.happens(0.8) ? 'approve' : 'reject';
-      const after = atOnce ? first + chance.between(0, 30) : chance.between(100, 120 * MINUTE);
+      const after = isConcurrent ? first + chance.between(0, 30) : chance.between(100, 120 * MINUTE);
       for (let clicks = chance.happens(0.15) ? 2 : 1; clicks > 0; clicks--)
-        this.#answer(run, agent, approval, by, answer, after + clicks);
+        this.#vote(run, agent, approval, by, answer, after + clicks);
     }
   }
 
-  #answer(run: string, agent: string, approval: string, by: string, answer: 'approve' | 'reject', after: number): void {
+  #vote(run: string, agent: string, approval: string, by: string, answer: 'approve' | 'reject', after: number): void {
     this.#tasks.later(after, {
       name: by.slice(5),
       act: async (agents, _, attempt) => {
@@ -120,7 +120,7 @@ export class People {
             link !== undefined && attempt % 2 === 1
               ? (await decideByToken(await runtime.contexts.forTenant(), link, { answer })).approval.meta
               : await runs(run).decide({ approval, by, answer });
-          this.#world.ledger.answers.push({ run, approval, by, answer, status });
+          this.#world.ledger.votes.push({ run, approval, by, answer, status });
         } catch (error) {
           if (!REFUSALS.some((code) => isWaitstateError(error, code))) throw error;
         }
@@ -135,7 +135,7 @@ export class People {
         try {
           this.#world.ledger.cancels.set(run, await agents(agent).run(run).cancel('The simulation wants it.'));
         } catch (error) {
-          // Not started yet: once more.
+          // Not started yet: try again.
           if (!isWaitstateError(error, 'RUN_NOT_FOUND')) throw error;
           this.cancel(run, agent, 20_000);
         }
@@ -143,19 +143,19 @@ export class People {
     });
   }
 
-  /** Mends what is broken, and lets the run go on; once. */
+  /** Fixes the cause of a failure and retries the run; at most once per run. */
   retry(run: string, agent: string): void {
     const { ledger } = this.#world;
     if (ledger.retried.has(run)) return;
     ledger.retried.add(run);
     this.#tasks.later(this.#chance.between(0, 10 * MINUTE), {
-      name: 'mender',
+      name: 'fixer',
       act: async (agents) => {
-        ledger.mended.add(run);
+        ledger.fixed.add(run);
         try {
           await agents(agent).run(run).retry();
         } catch (error) {
-          // An earlier try of ours came through.
+          // An earlier attempt of this task succeeded.
           if (!isWaitstateError(error, 'TRANSITION_REFUSED')) throw error;
         }
       },
@@ -174,7 +174,7 @@ export class People {
 
 const REFUSALS: readonly ErrorCode[] = ['APPROVAL_DECIDED', 'APPROVAL_EXPIRED', 'APPROVAL_WITHDRAWN'];
 
-/** What of an approval tells who can answer. */
+/** The part of an approval that says who can vote. */
 export interface ApproverMeta {
   readonly approvers: readonly string[];
   readonly quorum: number;

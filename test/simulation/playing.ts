@@ -6,7 +6,7 @@ import type { Process } from './process.ts';
 import type { ApprovalMove, Move, Program, StepMove } from './program.ts';
 import type { World } from './world.ts';
 
-/** What runs of the simulation carry. */
+/** The state of simulated runs. */
 export interface State {
   readonly log: readonly string[];
   readonly next: number;
@@ -15,7 +15,7 @@ export interface State {
 
 type Context = AgentContext<State>;
 
-/** What a step gives: which execution it was, and something to compare. */
+/** The result of a step: the number of its execution, and a text to compare. */
 export interface StepOutput {
   readonly execution: number;
   readonly of: string;
@@ -23,7 +23,7 @@ export interface StepOutput {
   readonly stubborn?: true;
 }
 
-/** Does what programs say, in one process of a world. */
+/** Plays programs in one process. */
 export class Player {
   readonly #world: World;
   readonly #process: Process;
@@ -45,10 +45,10 @@ export class Player {
         return this.#step(ctx, move);
       case 'tool': {
         const { argument } = move;
-        const work = (_: unknown, tools: StepContext) =>
-          this.#execute(ctx.run, move.at, tools, { ms: 0, of: `tool ${argument}` });
-        const made = await ctx.tool('price', { argument }, work, { cache: CACHES[move.cache] });
-        return this.#see(ctx.run, move.at, made, move.cache === 'shared');
+        const work = (_: unknown, step: StepContext) =>
+          this.#execute(ctx.run, move.at, step, { ms: 0, of: `tool ${argument}` });
+        const output = await ctx.tool('price', { argument }, work, { cache: CACHES[move.cache] });
+        return this.#see(ctx.run, move.at, output, move.cache === 'shared');
       }
       case 'update':
         await ctx.update((draft) => void draft.log.push(move.at));
@@ -60,7 +60,7 @@ export class Player {
         const text = noise(move.at, move.bytes);
         const kept = await ctx.step('keep', () => ctx.payload(text));
         const read = await ctx.step('read', async () => (await kept.text()) === text, { retry: PATIENT });
-        if (!read) this.#world.wrong(`run ${ctx.run}: a payload came back as another one`);
+        if (!read) this.#world.addFinding(`run ${ctx.run}: a payload has other content than what was stored`);
         break;
       }
       case 'sleep':
@@ -90,7 +90,7 @@ export class Player {
     return move.do;
   }
 
-  /** Takes a step back; some have to wait for it, and some never can. */
+  /** Undoes a step; some undos succeed only on a retry, and some always fail. */
   undo({ execution, stubborn }: StepOutput, { attempt }: StepContext): void {
     if (attempt === 1 && execution % 2 === 0)
       throw new RetryableError('Not now.', { retryAfter: execution % 4 === 0 ? { minutes: 20 } : { seconds: 2 } });
@@ -105,11 +105,11 @@ export class Player {
     const options: StepOptions<StepOutput> = {
       retry: { attempts: 3, pause: longPause ? { minutes: 1 } : { milliseconds: 300 } },
       ...(kind === 'once' && { atMostOnce: true }),
-      ...(undoable && !('done' in ctx && isTurn(ctx)) && { undo: (made, tools) => this.undo(made, tools) }),
+      ...(undoable && !('done' in ctx && isTurn(ctx)) && { undo: (output, step) => this.undo(output, step) }),
     };
-    const work = async (tools: StepContext): Promise<StepOutput> => {
+    const work = async (step: StepContext): Promise<StepOutput> => {
       const broken = kind === 'broken';
-      const made = await this.#execute(ctx.run, at, tools, {
+      const output = await this.#execute(ctx.run, at, step, {
         ms,
         of: `step ${at}`,
         once: kind === 'once',
@@ -117,14 +117,14 @@ export class Player {
         broken,
       });
       return {
-        ...made,
-        ...(bytes > 0 && { padding: noise(made.execution, bytes) }),
+        ...output,
+        ...(bytes > 0 && { padding: noise(output.execution, bytes) }),
         ...(kind === 'never undone' && { stubborn: true as const }),
       };
     };
     try {
-      const made = await ctx.step(undoable ? 'book' : 'work', work, options);
-      const seen = this.#see(ctx.run, at, made);
+      const output = await ctx.step(undoable ? 'book' : 'work', work, options);
+      const seen = this.#see(ctx.run, at, output);
       return kind === 'once' ? { once: seen } : seen;
     } catch (error) {
       if (kind === 'once' && isWaitstateError(error, 'OUTCOME_UNKNOWN')) return { once: 'unknown' };
@@ -143,20 +143,20 @@ export class Player {
     const { deadline } = this.#process;
     if (ms > 0) await this.#process.clock.sleep(ms);
     if (attempt <= fails) throw new Error(`Attempt ${attempt} of ${of} fails.`);
-    if (broken && !this.#world.ledger.mended.has(run)) throw new FatalError('This is broken.');
-    execution.finishedInTime = this.#process.clock.now() < deadline - LET_GO_MS;
+    if (broken && !this.#world.ledger.fixed.has(run)) throw new FatalError('This is broken.');
+    execution.finishedInTime = this.#process.clock.now() < deadline - STOP_MARGIN_MS;
     return { execution: execution.number, of };
   }
 
-  /** What the agent is shown must have been stored by now, and must be what it was shown here before. */
+  /** Records that the agent saw a result; a replay must show it the same result again. */
   #see(run: string, at: string, { execution, of }: StepOutput, shared = false): string {
     const { ledger, truth } = this.#world;
     if (!shared) ledger.sightings.push({ run, execution, commits: truth.log.length });
-    const place = `${run} ${at}`;
-    const before = ledger.seen.get(place) ?? execution;
-    ledger.seen.set(place, execution);
+    const key = `${run} ${at}`;
+    const before = ledger.seen.get(key) ?? execution;
+    ledger.seen.set(key, execution);
     if (before !== execution && !ledger.retried.has(run))
-      this.#world.wrong(`run ${run} saw execution ${before} at ${at}, and then ${execution}`);
+      this.#world.addFinding(`run ${run} saw execution ${before} at ${at}, then ${execution}`);
     return of;
   }
 
@@ -165,26 +165,30 @@ export class Player {
     const { notes } = this.#world.ledger;
     const before = notes.get(`${ctx.run} ${at}`);
     if (before !== undefined && before !== seen)
-      this.#world.wrong(`run ${ctx.run}: time and chance at ${at} were ${before} and then ${seen}`);
+      this.#world.addFinding(`run ${ctx.run}: time and randomness at ${at} were ${before}, then ${seen}`);
     notes.set(`${ctx.run} ${at}`, seen);
     await ctx.checkpoint(`at ${at}`);
   }
 
   async #approval(ctx: Context, move: Move & ApprovalMove): Promise<string> {
     const { approvers, quorum, onTimeout, timeoutMs, rechecks, changes, at } = move;
-    const timed = timeoutMs !== undefined;
-    const place = `${ctx.run} ${at}`;
-    const { asked } = this.#world.ledger;
-    const price = () => 100 + Math.min(changes, asked.get(place) ?? 0);
+    const hasTimeout = timeoutMs !== undefined;
+    const key = `${ctx.run} ${at}`;
+    const { rechecks: recheckCounts } = this.#world.ledger;
+    const price = () => 100 + Math.min(changes, recheckCounts.get(key) ?? 0);
     try {
       const { status } = await ctx.approval('sign', {
-        ...{ title: `May ${at} go on?`, show: { at }, approvers, quorum, facts: { price: 100 } },
-        ...(timed && { timeout: { milliseconds: timeoutMs }, onTimeout }),
-        ...(timed && onTimeout === 'escalate' && { escalateTo: ['user:dee'] }),
+        title: `May ${at} start?`,
+        show: { at },
+        approvers,
+        quorum,
+        facts: { price: 100 },
+        ...(hasTimeout && { timeout: { milliseconds: timeoutMs }, onTimeout }),
+        ...(hasTimeout && onTimeout === 'escalate' && { escalateTo: ['user:dee'] }),
         ...(move.remind && { remindAfter: { hours: 1 } }),
         ...(rechecks && {
           recheck: () => {
-            asked.set(place, (asked.get(place) ?? 0) + 1);
+            recheckCounts.set(key, (recheckCounts.get(key) ?? 0) + 1);
             return { price: price() };
           },
         }),
@@ -201,8 +205,9 @@ export class Player {
     const limits = concurrency === undefined ? {} : { concurrency };
     if (enough === undefined) return ctx.all('both', runs, limits);
     const outcomes = await ctx.all('both', runs, { ...limits, enough });
-    const counted = outcomes.filter(({ status }) => status === 'fulfilled').length;
-    if (counted < enough) this.#world.wrong(`run ${ctx.run}: ${counted} branches were said to be ${enough}`);
+    const fulfilled = outcomes.filter(({ status }) => status === 'fulfilled').length;
+    if (fulfilled < enough)
+      this.#world.addFinding(`run ${ctx.run}: expected ${enough} fulfilled branches, found ${fulfilled}`);
     return { enough: outcomes.map(({ status }) => status) };
   }
 }
@@ -215,8 +220,8 @@ interface Work {
   readonly broken?: boolean;
 }
 
-// Shortly before its end a function lets go of what it runs.
-const LET_GO_MS = 1_500;
+// A function stops recording results this long before its deadline.
+const STOP_MARGIN_MS = 1_500;
 
 const PATIENT = { attempts: 50, pause: { seconds: 1 } };
 
@@ -229,5 +234,5 @@ const CACHES = {
 
 const isTurn = (ctx: Context): boolean => ctx.agent === 'turns';
 
-/** The agent of a child. */
+/** The agent of the child run that a move calls. */
 const childAgent = (at: string): string => (at.length % 2 === 0 ? 'turns' : 'programs');

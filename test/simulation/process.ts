@@ -1,19 +1,19 @@
 import type { Clock } from '../../lambda/runtime/clock.ts';
 import type { Timeline } from './timeline.ts';
 
-/** A process of its own: it has a clock, may stand still for a while, and may die, after which it does nothing. */
+/** A simulated process with its own clock. It may pause for a while, and it may die, after which it does nothing. */
 export class Process {
   readonly name: string;
   readonly clock: Clock;
   dead = false;
-  /** Something went wrong for it, so that what it did may rightly be lost. */
-  touched = false;
-  /** When the function that runs in it must be over, by its clock. */
+  /** Whether a fault hit it, so that its results may be lost. */
+  wasDisturbed = false;
+  /** When the function that runs in it must end, by its clock. */
   deadline = Infinity;
   readonly onDeath = new Set<() => void>();
   readonly #timeline: Timeline;
-  #standsUntil = 0;
-  #awaited = 0;
+  #pausedUntil = 0;
+  #pending = 0;
   #idleFrom = 0;
 
   constructor(name: string, timeline: Timeline, skewMs: number) {
@@ -23,54 +23,54 @@ export class Process {
       now: () => timeline.now + skewMs,
       sleep: (milliseconds, signal, isDeadline) => {
         const slept = this.#sleep(milliseconds, signal);
-        return isDeadline ? slept : this.awaits(slept);
+        return isDeadline ? slept : this.track(slept);
       },
     };
   }
 
-  get stands(): boolean {
-    return this.#standsUntil > this.#timeline.now;
+  get isPaused(): boolean {
+    return this.#pausedUntil > this.#timeline.now;
   }
 
-  /** For how long it has waited for nothing that will come, but for its deadline. */
+  /** How long it has waited for nothing but its deadline. */
   get idleMs(): number {
-    return this.#awaited > 0 ? 0 : this.#timeline.now - this.#idleFrom;
+    return this.#pending > 0 ? 0 : this.#timeline.now - this.#idleFrom;
   }
 
-  /** Begins something: until now it was idle because nobody wanted anything. */
+  /** Starts an invocation: idle time before it does not count. */
   begin(): void {
     this.#idleFrom = this.#timeline.now;
   }
 
-  /** Knows of something that will come: an answer, or a moment. */
-  awaits<T>(coming: Promise<T>): Promise<T> {
-    const came = () => {
-      this.#awaited -= 1;
+  /** Counts a promise as pending work, such as a response or a timer; the process is not idle until it settles. */
+  track<T>(promise: Promise<T>): Promise<T> {
+    const settled = () => {
+      this.#pending -= 1;
       this.#idleFrom = this.#timeline.now;
     };
-    this.#awaited += 1;
-    coming.then(came, came);
-    return coming;
+    this.#pending += 1;
+    promise.then(settled, settled);
+    return promise;
   }
 
   die(): void {
     if (this.dead) return;
     this.dead = true;
-    this.touched = true;
+    this.wasDisturbed = true;
     for (const notice of [...this.onDeath]) notice();
   }
 
-  /** Stands still, and goes on later as if nothing had been. */
-  stand(milliseconds: number): void {
-    this.touched = true;
-    this.#standsUntil = Math.max(this.#standsUntil, this.#timeline.now + milliseconds);
+  /** Pauses the process; it later continues without noticing. */
+  pause(milliseconds: number): void {
+    this.wasDisturbed = true;
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#timeline.now + milliseconds);
   }
 
-  /** Lets something reach the process after a time: later if it stands still then, never if it is dead. */
-  reach(milliseconds: number, then: () => void): void {
+  /** Calls back after a delay: later if the process is paused then, never if it is dead. */
+  afterDelay(milliseconds: number, then: () => void): void {
     this.#timeline.after(milliseconds, () => {
       if (this.dead) return;
-      if (this.stands) this.reach(this.#standsUntil - this.#timeline.now, then);
+      if (this.isPaused) this.afterDelay(this.#pausedUntil - this.#timeline.now, then);
       else then();
     });
   }
@@ -78,14 +78,14 @@ export class Process {
   #sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      let over = false;
+      let isAborted = false;
       const stop = () => {
-        over = true;
+        isAborted = true;
         reject(signal?.reason);
       };
       signal?.addEventListener('abort', stop, { once: true });
-      this.reach(milliseconds, () => {
-        if (over) return;
+      this.afterDelay(milliseconds, () => {
+        if (isAborted) return;
         signal?.removeEventListener('abort', stop);
         resolve();
       });

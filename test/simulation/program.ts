@@ -1,6 +1,6 @@
 import type { Chance } from './chance.ts';
 
-/** One thing that an agent of the simulation does; `at` is its place in the program, and no two have the same. */
+/** One move of a simulated agent; `at` is its unique position in the program. */
 export type Move = { readonly at: string } & (
   | StepMove
   | { readonly do: 'tool'; readonly argument: number; readonly cache: 'none' | 'run' | 'short' | 'shared' }
@@ -24,7 +24,7 @@ export type Move = { readonly at: string } & (
 export interface StepMove {
   readonly do: 'step';
   readonly ms: number;
-  /** How many attempts fail before one succeeds; all of them when it is fatal. */
+  /** How many attempts fail before one succeeds; above 2, the step fails. */
   readonly fails: number;
   readonly longPause: boolean;
   readonly bytes: number;
@@ -38,7 +38,7 @@ export interface ApprovalMove {
   readonly timeoutMs?: number;
   readonly onTimeout: 'reject' | 'approve' | 'fail' | 'escalate';
   readonly remind: boolean;
-  /** How often the facts change under the answer. */
+  /** How often the facts change after a decision. */
   readonly changes: number;
   readonly rechecks: boolean;
 }
@@ -52,19 +52,19 @@ const PEOPLE = ['user:ann', 'user:ben', 'user:cyd'] as const;
 
 const DEPTH = 2;
 
-/** A program by chance. */
-export function programOf(chance: Chance): Program {
-  return movesOf(chance, '', chance.between(1, 7), DEPTH);
+/** Generates a random program. */
+export function createProgram(chance: Chance): Program {
+  return createMoves(chance, '', chance.between(1, 7), DEPTH);
 }
 
-function movesOf(chance: Chance, path: string, count: number, depth: number): Program {
-  return Array.from({ length: count }, (_, i) => moveOf(chance, `${path}${i}`, depth));
+function createMoves(chance: Chance, path: string, count: number, depth: number): Program {
+  return Array.from({ length: count }, (_, i) => createMove(chance, `${path}${i}`, depth));
 }
 
-function moveOf(chance: Chance, at: string, depth: number): Move {
-  const inner = (part: string, count: number) => movesOf(chance, `${at}${part}`, count, depth - 1);
+function createMove(chance: Chance, at: string, depth: number): Move {
+  const inner = (part: string, count: number) => createMoves(chance, `${at}${part}`, count, depth - 1);
   const kinds: readonly (readonly [number, () => Move])[] = [
-    [8, () => ({ at, ...stepOf(chance, depth === DEPTH) })],
+    [8, () => ({ at, ...createStep(chance, depth === DEPTH) })],
     [
       3,
       () => ({ at, do: 'tool', argument: chance.between(1, 2), cache: chance.one(['none', 'run', 'short', 'shared']) }),
@@ -73,18 +73,18 @@ function moveOf(chance: Chance, at: string, depth: number): Move {
     [1, () => ({ at, do: 'note' })],
     [1, () => ({ at, do: 'payload', bytes: chance.between(1, 3_000) })],
     [2, () => ({ at, do: 'sleep', ms: chance.one([500, 5_000, 20_000, 10 * MINUTE, 3 * HOUR]) })],
-    [3, () => signalOf(chance, at)],
-    [3, () => ({ at, ...approvalOf(chance) })],
+    [3, () => createSignal(chance, at)],
+    [3, () => ({ at, ...createApproval(chance) })],
     [1, () => ({ at, do: 'throw' })],
     [depth > 0 ? 2 : 0, () => ({ at, do: 'call', moves: inner('c', chance.between(1, 3)) })],
-    [depth > 0 ? 3 : 0, () => allOf(chance, at, inner)],
+    [depth > 0 ? 3 : 0, () => createBranches(chance, at, inner)],
     [depth > 0 ? 2 : 0, () => ({ at, do: 'try', moves: inner('t', chance.between(1, 3)) })],
   ];
   return chance.weighted(kinds)();
 }
 
-/** Only a step of the run itself is broken until somebody mends it: others would hide that. */
-function stepOf(chance: Chance, mayBreak: boolean): StepMove {
+/** Only a top-level step may be broken until it is fixed: a `try` or a child run would hide the failure. */
+function createStep(chance: Chance, mayBreak: boolean): StepMove {
   const kind = chance.weighted<StepMove['kind']>([
     [5, 'plain'],
     [2, 'once'],
@@ -93,7 +93,9 @@ function stepOf(chance: Chance, mayBreak: boolean): StepMove {
     [mayBreak ? 0.5 : 0, 'broken'],
   ]);
   return {
-    ...{ do: 'step', kind, longPause: chance.happens(0.2) },
+    do: 'step',
+    kind,
+    longPause: chance.happens(0.2),
     ms: chance.weighted([
       [6, 0],
       [3, chance.between(1, 2_000)],
@@ -115,16 +117,21 @@ function stepOf(chance: Chance, mayBreak: boolean): StepMove {
   };
 }
 
-const signalOf = (chance: Chance, at: string): Move => ({
-  ...{ at, do: 'signal', name: chance.one(SIGNALS) },
+const createSignal = (chance: Chance, at: string): Move => ({
+  at,
+  do: 'signal',
+  name: chance.one(SIGNALS),
   ...(chance.happens(0.25) && { timeoutMs: chance.between(30, 90) * MINUTE }),
 });
 
-function approvalOf(chance: Chance): ApprovalMove {
+function createApproval(chance: Chance): ApprovalMove {
   const approvers = chance.shuffled(PEOPLE).slice(0, chance.between(1, 3));
   const rechecks = chance.happens(0.4);
   return {
-    ...{ do: 'approval', approvers, rechecks, remind: chance.happens(0.3) },
+    do: 'approval',
+    approvers,
+    rechecks,
+    remind: chance.happens(0.3),
     quorum: chance.between(1, Math.min(2, approvers.length)),
     onTimeout: chance.one(['reject', 'approve', 'fail', 'escalate']),
     changes: rechecks && chance.happens(0.5) ? chance.between(1, 3) : 0,
@@ -132,17 +139,19 @@ function approvalOf(chance: Chance): ApprovalMove {
   };
 }
 
-function allOf(chance: Chance, at: string, inner: (part: string, count: number) => Program): Move {
+function createBranches(chance: Chance, at: string, inner: (part: string, count: number) => Program): Move {
   const count = chance.between(2, 4);
   const branches = Array.from({ length: count }, (_, i) => inner(`b${i}.`, chance.between(1, 2)));
   return {
-    ...{ at, do: 'all', branches },
+    at,
+    do: 'all',
+    branches,
     ...(chance.happens(0.5) && { enough: chance.between(1, count) }),
     ...(chance.happens(0.3) && { concurrency: 2 }),
   };
 }
 
-/** Every move of one run: those in branches too, not those of children. */
+/** Every move of one run, including those in branches but not those of child runs. */
 export function* movesIn(program: Program): Generator<Move> {
   for (const move of program) {
     yield move;

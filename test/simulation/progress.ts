@@ -1,21 +1,21 @@
 const WIDTH = 40;
 
-/** Shows how far so many things are: a bar on a terminal, a line now and then elsewhere. */
-export function progressOf(count: number): { done(so: number): void; end(): void } {
+/** Shows progress: a bar on a terminal, otherwise ten lines in all. */
+export function createProgress(count: number): { update(done: number): void; end(): void } {
   const { stdout } = process;
-  const began = Date.now();
+  const startedAt = Date.now();
   let shown = 0;
-  const seconds = () => `${Math.round((Date.now() - began) / 1000)} s`;
+  const seconds = () => `${Math.round((Date.now() - startedAt) / 1000)} s`;
   return {
-    done(so) {
-      const part = stdout.isTTY ? 400 : 10;
-      const step = Math.floor((so * part) / count);
+    update(done) {
+      const parts = stdout.isTTY ? 400 : 10;
+      const step = Math.floor((done * parts) / count);
       if (step === shown) return;
       shown = step;
-      const full = Math.floor((so * WIDTH) / count);
+      const full = Math.floor((done * WIDTH) / count);
       if (stdout.isTTY)
-        stdout.write(`\r[${'█'.repeat(full)}${'·'.repeat(WIDTH - full)}] ${so}/${count} seeds, ${seconds()} `);
-      else console.log(`${so} of ${count} seeds, ${seconds()}`);
+        stdout.write(`\r[${'█'.repeat(full)}${'·'.repeat(WIDTH - full)}] ${done}/${count} seeds, ${seconds()} `);
+      else console.log(`${done} of ${count} seeds, ${seconds()}`);
     },
     end() {
       if (stdout.isTTY) stdout.write('\r\x1b[K');

@@ -1,30 +1,30 @@
 import { checkApprovals } from './checks/approvals.ts';
-import { programIn, readRun } from './checks/history.ts';
+import { readProgram, readRun } from './checks/history.ts';
 import { checkEffects, checkSeen, checkSettled } from './checks/records.ts';
 import { checkResult, checkUndone } from './checks/results.ts';
 import { checkSignals } from './checks/signals.ts';
 import { Deliveries } from './deliveries.ts';
 import { People, type Planned } from './people.ts';
-import { movesIn, programOf } from './program.ts';
+import { createProgram, movesIn } from './program.ts';
 import { Sweeper } from './sweeper.ts';
 import { Tasks } from './tasks.ts';
 import { Watch } from './watch.ts';
 import { World, type WorldOptions } from './world.ts';
 
-/** What came of a seed. */
+/** The result of a seed. */
 export interface Simulated {
   readonly seed: number;
-  /** What was wrong; nothing when all was well. */
+  /** The problems that were found. */
   readonly findings: readonly string[];
   readonly trace: readonly string[];
-  /** How many things happened. */
+  /** How many events happened. */
   readonly happened: number;
 }
 
-const MOST = 40_000;
+const MAX_EVENTS = 40_000;
 const MINUTE = 60_000;
 
-/** Runs one seed to its end and checks what is left. */
+/** Simulates one seed to its end and checks the stored runs. */
 export async function simulate(seed: number, options: WorldOptions = {}): Promise<Simulated> {
   const world = new World(seed, options);
   const scene = new Scene(world);
@@ -34,7 +34,7 @@ export async function simulate(seed: number, options: WorldOptions = {}): Promis
   return { seed, findings, trace, happened: timeline.happened };
 }
 
-/** The runs of a seed and all who have to do with them. */
+/** The runs of a seed, with the people, functions and sweeper that act on them. */
 class Scene {
   readonly #world: World;
   readonly #deliveries: Deliveries;
@@ -56,11 +56,11 @@ class Scene {
     this.#planned = Array.from({ length: chance.happens(0.15) ? 2 : 1 }, (_, i) => ({
       id: `run-${i + 1}`,
       agent: chance.happens(0.7) ? 'programs' : 'turns',
-      program: programOf(chance),
+      program: createProgram(chance),
       timeoutMs: chance.happens(0.1) ? chance.between(5, 120) * MINUTE : undefined,
     }));
     this.#watch = new Watch(world, deliveries, {
-      began: (run, { agent = '', parent }) => {
+      started: (run, { agent = '', parent }) => {
         if (parent) this.#signalChild(run, agent);
       },
       ending: (run, { agent = '' }) => {
@@ -72,7 +72,7 @@ class Scene {
           planned && [...movesIn(planned.program)].some((move) => move.do === 'step' && move.kind === 'broken');
         if (broken || (planned && chance.happens(0.1))) this.#people.retry(run, agent);
       },
-      asked: (run, { agent = '' }, approval, meta) => this.#people.decide(run, agent, approval, meta),
+      requested: (run, { agent = '' }, approval, meta) => this.#people.decide(run, agent, approval, meta),
     });
     world.truth.onCommit = (writes) => this.#watch.see(writes);
   }
@@ -81,14 +81,16 @@ class Scene {
     this.#plan();
     const { timeline, findings } = this.#world;
     while (findings.length === 0) {
-      if (timeline.happened > MOST) return this.#world.wrong('it goes on and on');
-      const sweepAt = this.#isOver ? undefined : this.#sweeper.next(this.#watch.nextDue);
+      if (timeline.happened > MAX_EVENTS)
+        return this.#world.addFinding(`the simulation did not end within ${MAX_EVENTS} events`);
+      const sweepAt = this.#isFinished ? undefined : this.#sweeper.next(this.#watch.nextDue);
       if (sweepAt !== undefined && sweepAt <= (timeline.next ?? Infinity)) this.#sweeper.plan(sweepAt);
       if (timeline.next === undefined) break;
       await timeline.step();
       this.#deliveries.checkIdle();
     }
-    if (findings.length === 0 && !this.#isOver) this.#world.wrong(`nothing goes on any more: ${this.#standing()}`);
+    if (findings.length === 0 && !this.#isFinished)
+      this.#world.addFinding(`no event is left, but not all runs ended: ${this.#describeRuns()}`);
   }
 
   async check(): Promise<void> {
@@ -106,9 +108,9 @@ class Scene {
     }
   }
 
-  get #isOver(): boolean {
+  get #isFinished(): boolean {
     const { started } = this.#world.ledger;
-    return this.#tasks.open === 0 && this.#planned.every(({ id }) => started.has(id)) && this.#watch.allEnded;
+    return this.#tasks.pending === 0 && this.#planned.every(({ id }) => started.has(id)) && this.#watch.allEnded;
   }
 
   #plan(): void {
@@ -134,16 +136,16 @@ class Scene {
     this.#people.cancel(run, agent, after);
   }
 
-  /** The program of a child is its parent's business; who sends it signals reads it from what is stored. */
+  /** Signals a child run, whose program is read from storage because its parent started it. */
   #signalChild(run: string, agent: string): void {
     this.#world.timeline.after(500, async () => {
-      const program = await programIn(this.#world, run);
+      const program = await readProgram(this.#world, run);
       this.#people.signal(run, agent, program, this.#world.chance.between(0, 30 * MINUTE));
     });
   }
 
-  #standing(): string {
+  #describeRuns(): string {
     const runs = [...this.#watch.heads].map(([run, { status }]) => `${run} is ${status}`);
-    return `${runs.join(', ') || 'no run'}; ${this.#tasks.open} tasks are open`;
+    return `${runs.join(', ') || 'no runs'}; ${this.#tasks.pending} tasks are pending`;
   }
 }

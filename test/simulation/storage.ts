@@ -6,24 +6,24 @@ import type { Process } from './process.ts';
 import { keyOf } from './truth.ts';
 import type { World } from './world.ts';
 
-/** A call as it goes over the network. */
+/** A storage request on the network. */
 interface Call<T> {
   readonly what: string;
-  /** What the storage does. */
+  /** Executes the request on the storage. */
   readonly make: () => Promise<T>;
-  /** What it does when the same is sent again. @default the same */
+  /** Executes the request when it is sent again. @default `make` */
   readonly again?: () => Promise<T>;
 }
 
-/** The storage as one process sees it: far away, shared with others, and not to be relied on. */
+/** The storage of one process: shared with other processes, with latency and injected faults. */
 export function storageFor(world: World, process: Process): Storage {
   const { truth } = world;
-  const call = <T>(given: Call<T>): Promise<T> => {
+  const call = <T>(request: Call<T>): Promise<T> => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    world.timeline.after(world.chance.between(1, 12), () => arrive(world, process, given, resolve, reject));
-    return process.awaits(promise);
+    world.timeline.after(world.chance.between(1, 12), () => arrive(world, process, request, resolve, reject));
+    return process.track(promise);
   };
-  let kept: string | undefined;
+  let signalledPartition: string | undefined;
 
   const records: RecordStore = {
     maxInlineBytes: world.inlineBytes,
@@ -32,8 +32,8 @@ export function storageFor(world: World, process: Process): Storage {
       call({
         what: `read ${partition} ${keys.join(',')}`,
         make: async () => {
-          const hidden = truth.broken.hidesStart && kept === partition && keys.join() === HEAD_KEY;
-          if (hidden) kept = undefined;
+          const hidden = truth.broken.hidesStart && signalledPartition === partition && keys.join() === HEAD_KEY;
+          if (hidden) signalledPartition = undefined;
           return hidden ? [] : truth.storage.records.read(partition, keys);
         },
       }),
@@ -48,11 +48,12 @@ export function storageFor(world: World, process: Process): Storage {
         make: async () => (await truth.listedBefore(world.faults.lagMs)).records.list(list, group, options),
       }),
     commit: (writes) => {
-      const what = `commit ${writes.map(nameOf).join(' ')}`;
-      if (writes.some((write) => keyOf(write).key.startsWith('w'))) kept = keyOf(writes[0] as Write).partition;
+      const what = `commit ${writes.map(writeName).join(' ')}`;
+      if (writes.some((write) => keyOf(write).key.startsWith('w')))
+        signalledPartition = keyOf(writes[0] as Write).partition;
       if (!truth.broken.commitsLater)
         return call({ what, make: () => truth.commit(writes), again: () => truth.commitAgain(writes) });
-      return call({ what, make: async () => later(world, process, () => truth.commit(writes)) });
+      return call({ what, make: async () => confirmEarly(world, process, () => truth.commit(writes)) });
     },
     close: async () => {},
   };
@@ -63,7 +64,7 @@ export function storageFor(world: World, process: Process): Storage {
         what: `put ${partition} payload`,
         make: async () => {
           const store = () => truth.storage.payloads.put(partition, id, content);
-          return truth.broken.payloadsLater ? later(world, process, store) : store();
+          return truth.broken.payloadsLater ? confirmEarly(world, process, store) : store();
         },
       }),
     open: (partition, id) =>
@@ -81,23 +82,23 @@ export function storageFor(world: World, process: Process): Storage {
   return { records, payloads };
 }
 
-/** What a broken storage has confirmed and not done; it is lost when the process dies before. */
-function later(world: World, process: Process, make: () => Promise<void>): void {
+/** Makes a write after it was confirmed, as a broken storage does; it is lost if the process dies before. */
+function confirmEarly(world: World, process: Process, make: () => Promise<void>): void {
   world.timeline.after(50, async () => {
     if (!process.dead) await make().catch(() => {});
   });
 }
 
-const nameOf = (write: Write): string => {
+const writeName = (write: Write): string => {
   const { partition, key } = keyOf(write);
   return `${'remove' in write ? '-' : ''}${partition}:${key}`;
 };
 
-const LATE_MS = 60_000;
-const SLOW_MS = 30_000;
-const STANDS_MS = 400_000;
+const MAX_LATE_MS = 60_000;
+const MAX_SLOW_MS = 30_000;
+const MAX_PAUSE_MS = 400_000;
 
-/** A request reaches the storage; whoever sent it may be dead by then. */
+/** Handles a request that reaches the storage; its sender may be dead by then. */
 async function arrive<T>(
   world: World,
   process: Process,
@@ -108,11 +109,11 @@ async function arrive<T>(
 ): Promise<void> {
   const { chance } = world;
   if (process.dead && chance.happens(0.5)) return;
-  const fault = process.dead || arrivedLate ? undefined : world.faults.ofCall();
-  if (fault === 'late' || fault === 'slow') process.touched = true;
+  const fault = process.dead || arrivedLate ? undefined : world.faults.nextFault();
+  if (fault === 'late' || fault === 'slow') process.wasDisturbed = true;
   if (fault === 'late') {
     world.note(process, call.what, fault);
-    world.timeline.after(chance.between(100, LATE_MS), () => arrive(world, process, call, resolve, reject, true));
+    world.timeline.after(chance.between(100, MAX_LATE_MS), () => arrive(world, process, call, resolve, reject, true));
     return;
   }
   if (fault === 'killed before' || fault === 'fails') {
@@ -124,10 +125,10 @@ async function arrive<T>(
   const { answer, error } = await outcome(call.make);
   world.note(process, call.what, fault, error);
   if (fault === 'killed after') return process.die();
-  if (fault === 'answer lost') return fail(world, process, reject);
+  if (fault === 'response lost') return fail(world, process, reject);
   if (fault === 'sent twice') return sendAgain(world, process, call, resolve, reject);
-  if (fault === 'stands still') process.stand(chance.between(1, STANDS_MS));
-  process.reach(answerTime(world, fault), () => (error ? reject(error) : resolve(answer as T)));
+  if (fault === 'process pauses') process.pause(chance.between(1, MAX_PAUSE_MS));
+  process.afterDelay(responseTime(world, fault), () => (error ? reject(error) : resolve(answer as T)));
 }
 
 function sendAgain<T>(
@@ -137,20 +138,20 @@ function sendAgain<T>(
   resolve: (value: T) => void,
   reject: (error: unknown) => void,
 ): void {
-  process.reach(world.chance.between(10, 5_000), async () => {
+  process.afterDelay(world.chance.between(10, 5_000), async () => {
     const { answer, error } = await outcome(again);
     world.note(process, `again ${what}`, undefined, error);
-    process.reach(answerTime(world, undefined), () => (error ? reject(error) : resolve(answer as T)));
+    process.afterDelay(responseTime(world, undefined), () => (error ? reject(error) : resolve(answer as T)));
   });
 }
 
-const answerTime = ({ chance }: World, fault: Fault | undefined): number =>
-  fault === 'slow' ? chance.between(100, SLOW_MS) : chance.between(1, 12);
+const responseTime = ({ chance }: World, fault: Fault | undefined): number =>
+  fault === 'slow' ? chance.between(100, MAX_SLOW_MS) : chance.between(1, 12);
 
-/** The adapter has tried often enough. */
+/** Rejects as an adapter does after its last retry. */
 function fail(world: World, process: Process, reject: (error: unknown) => void): void {
-  process.touched = true;
-  process.reach(world.chance.between(1, 5_000), () =>
+  process.wasDisturbed = true;
+  process.afterDelay(world.chance.between(1, 5_000), () =>
     reject(new WaitstateError('STORAGE_UNAVAILABLE', 'The storage did not answer, as the simulation wanted.')),
   );
 }

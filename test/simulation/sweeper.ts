@@ -4,18 +4,18 @@ import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import type { ApprovalNotification } from '../../lambda/runtime/definition/approval-notification.ts';
 import { approvalKey } from '../../lambda/storage/keys.ts';
 import { agentsIn } from './agents.ts';
-import { type Deliveries, describe } from './deliveries.ts';
+import { type Deliveries, describeError } from './deliveries.ts';
 import type { Process } from './process.ts';
 import type { World } from './world.ts';
 
-const URL_BEGIN = 'https://approvals.test/';
+const URL_PREFIX = 'https://approvals.test/';
 const PERIOD_MS = 60_000;
 
-/** Looks every minute at what is due. Minutes in which nothing is are left out. */
+/** Sweeps every minute in which something is due. */
 export class Sweeper {
   readonly #world: World;
   readonly #deliveries: Deliveries;
-  #free = 0;
+  #freeAt = 0;
   #busy: Process | undefined;
 
   constructor(world: World, deliveries: Deliveries) {
@@ -23,10 +23,10 @@ export class Sweeper {
     this.#deliveries = deliveries;
   }
 
-  /** When it next has something to do. */
+  /** The time of the next sweep. */
   next(due: number | undefined): number | undefined {
     if (due === undefined || (this.#busy && !this.#busy.dead)) return undefined;
-    return Math.ceil(Math.max(due, this.#free, this.#world.timeline.now) / PERIOD_MS) * PERIOD_MS;
+    return Math.ceil(Math.max(due, this.#freeAt, this.#world.timeline.now) / PERIOD_MS) * PERIOD_MS;
   }
 
   plan(at: number): void {
@@ -37,11 +37,14 @@ export class Sweeper {
 
   async #sweep(process: Process): Promise<void> {
     const { timeline } = this.#world;
-    this.#free = timeline.now + PERIOD_MS;
+    this.#freeAt = timeline.now + PERIOD_MS;
     const { runtime } = agentsIn(this.#world, process, this.#deliveries)('programs');
-    const telling = () => ({ url: URL_BEGIN, notify: (notice: ApprovalNotification) => this.#tell(process, notice) });
+    const notifierFor = () => ({
+      url: URL_PREFIX,
+      notify: (notification: ApprovalNotification) => this.#notify(process, notification),
+    });
     const deliver = this.#deliveries.from(process);
-    sweepDue({ runtime: { ...runtime, deliver }, notifierFor: telling }).then(
+    sweepDue({ runtime: { ...runtime, deliver }, notifierFor }).then(
       ({ failed }) => {
         this.#busy = undefined;
         for (const { run, error } of failed) this.#failed(run, error);
@@ -55,15 +58,15 @@ export class Sweeper {
 
   #failed(run: string, error: unknown): void {
     if (!isWaitstateError(error, 'STORAGE_UNAVAILABLE'))
-      this.#world.wrong(`the sweep of ${run} failed: ${describe(error)}`);
+      this.#world.addFinding(`the sweep of ${run} failed: ${describeError(error)}`);
   }
 
-  /** Nobody is told of what is not stored. */
-  async #tell(process: Process, { tenant, run, approval, kind, links }: ApprovalNotification): Promise<void> {
-    this.#world.note(process, `tells people (${kind}) of ${approval} of ${run}`);
+  /** Checks that only stored approvals lead to notifications. */
+  async #notify(process: Process, { tenant, run, approval, kind, links }: ApprovalNotification): Promise<void> {
+    this.#world.note(process, `notifies (${kind}) approvers of ${approval} of ${run}`);
     const stored = await this.#world.truth.find(toPartition(tenant, run), approvalKey(approval));
     for (const { person, url } of links)
-      this.#world.ledger.links.set(`${run} ${approval} ${person}`, url.slice(URL_BEGIN.length));
-    if (!stored) this.#world.wrong(`people were told of ${approval} of run ${run}, which is not stored`);
+      this.#world.ledger.links.set(`${run} ${approval} ${person}`, url.slice(URL_PREFIX.length));
+    if (!stored) this.#world.addFinding(`a notification was sent for ${approval} of run ${run}, which is not stored`);
   }
 }

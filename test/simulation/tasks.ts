@@ -1,21 +1,21 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { type Agents, agentsIn } from './agents.ts';
-import { type Deliveries, describe } from './deliveries.ts';
+import { type Deliveries, describeError } from './deliveries.ts';
 import type { Process } from './process.ts';
 import type { World } from './world.ts';
 
-/** Something that somebody outside does until he knows that it is done. */
+/** Something that a person or program does, and repeats until it is confirmed. */
 export interface Task {
   readonly name: string;
-  /** How far his clock is off, whichever process it is read by. @default by chance */
+  /** How far the clock of its processes is off. @default random */
   readonly skewMs?: number;
-  /** May be called again, by another process, when nobody knows whether it was done. */
+  /** May be called again, in another process, if it is unknown whether it succeeded. */
   act(agents: Agents, process: Process, attempt: number): Promise<void>;
 }
 
-/** People and programs outside: each does one thing, and tries again after a crash or an error of the storage. */
+/** Runs tasks, each in its own process, and retries them after a crash or a storage error. */
 export class Tasks {
-  open = 0;
+  pending = 0;
   readonly #world: World;
   readonly #deliveries: Deliveries;
 
@@ -24,9 +24,9 @@ export class Tasks {
     this.#deliveries = deliveries;
   }
 
-  /** Does it after a time; resolves nothing: who must know looks at the ledger. */
+  /** Runs a task after a delay; its results are in the ledger. */
   later(milliseconds: number, task: Task): void {
-    this.open += 1;
+    this.pending += 1;
     this.#world.timeline.after(milliseconds, () => this.#attempt(task, 1));
   }
 
@@ -34,22 +34,22 @@ export class Tasks {
     const world = this.#world;
     const process = world.process(task.name, task.skewMs);
     const agents = agentsIn(world, process, this.#deliveries);
-    const again = () => world.timeline.after(world.chance.between(10, 30_000), () => this.#attempt(task, attempt + 1));
-    process.onDeath.add(again);
+    const retry = () => world.timeline.after(world.chance.between(10, 30_000), () => this.#attempt(task, attempt + 1));
+    process.onDeath.add(retry);
     task.act(agents, process, attempt).then(
       () => {
         if (process.dead) return;
-        process.onDeath.delete(again);
-        this.open -= 1;
+        process.onDeath.delete(retry);
+        this.pending -= 1;
         world.note(process, 'is done');
       },
       (error) => {
         if (process.dead) return;
-        process.onDeath.delete(again);
+        process.onDeath.delete(retry);
         world.note(process, 'fails', undefined, error);
         if (!isWaitstateError(error, 'STORAGE_UNAVAILABLE'))
-          world.wrong(`${process.name} could not do it: ${describe(error)}`);
-        again();
+          world.addFinding(`${process.name} failed: ${describeError(error)}`);
+        retry();
       },
     );
   }

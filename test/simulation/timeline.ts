@@ -1,16 +1,16 @@
-import { quiet } from './determinism.ts';
+import { settlePending } from './determinism.ts';
 
-interface Moment {
+interface ScheduledEvent {
   readonly at: number;
   readonly order: number;
   readonly run: () => void | Promise<void>;
 }
 
-/** Virtual time: what is to happen, one thing after the other, each to its end before the next. */
+/** Virtual time with a queue of events; each event completes before the next one starts. */
 export class Timeline {
   now: number;
   happened = 0;
-  readonly #heap: Moment[] = [];
+  readonly #heap: ScheduledEvent[] = [];
   #order = 0;
 
   constructor(now: number) {
@@ -21,42 +21,42 @@ export class Timeline {
     this.#add({ at: this.now + Math.max(0, milliseconds), order: this.#order++, run });
   }
 
-  /** When the next thing happens; undefined when nothing does. */
+  /** The time of the next event; undefined if the queue is empty. */
   get next(): number | undefined {
     return this.#heap[0]?.at;
   }
 
-  /** Lets the next thing happen, and all that follows from it at once. */
+  /** Runs the next event and everything that follows from it immediately. */
   async step(): Promise<void> {
-    const moment = this.#take();
-    if (!moment) return;
-    this.now = Math.max(this.now, moment.at);
+    const event = this.#take();
+    if (!event) return;
+    this.now = Math.max(this.now, event.at);
     this.happened += 1;
-    await moment.run();
-    await quiet();
+    await event.run();
+    await settlePending();
   }
 
-  #add(moment: Moment): void {
+  #add(event: ScheduledEvent): void {
     const heap = this.#heap;
-    let place = heap.push(moment) - 1;
-    while (place > 0) {
-      const above = (place - 1) >> 1;
+    let index = heap.push(event) - 1;
+    while (index > 0) {
+      const above = (index - 1) >> 1;
       const parent = heap[above];
-      if (!parent || !isBefore(moment, parent)) break;
-      heap[place] = parent;
-      place = above;
+      if (!parent || !isBefore(event, parent)) break;
+      heap[index] = parent;
+      index = above;
     }
-    heap[place] = moment;
+    heap[index] = event;
   }
 
-  #take(): Moment | undefined {
+  #take(): ScheduledEvent | undefined {
     const heap = this.#heap;
     const [first] = heap;
     const last = heap.pop();
     if (!first || !last || heap.length === 0) return first;
-    let place = 0;
+    let index = 0;
     for (;;) {
-      let below = 2 * place + 1;
+      let below = 2 * index + 1;
       let child = heap[below];
       const other = heap[below + 1];
       if (child && other && isBefore(other, child)) {
@@ -64,12 +64,12 @@ export class Timeline {
         below += 1;
       }
       if (!child || !isBefore(child, last)) break;
-      heap[place] = child;
-      place = below;
+      heap[index] = child;
+      index = below;
     }
-    heap[place] = last;
+    heap[index] = last;
     return first;
   }
 }
 
-const isBefore = (a: Moment, b: Moment): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
+const isBefore = (a: ScheduledEvent, b: ScheduledEvent): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);

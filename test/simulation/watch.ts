@@ -10,31 +10,31 @@ import type { ApproverMeta } from './people.ts';
 import { keyOf } from './truth.ts';
 import type { World } from './world.ts';
 
-/** What those outside want to know at once. */
-export interface Watching {
-  began(run: string, head: HeadMeta): void;
+/** Called when a run changes in a way that people react to. */
+export interface RunListener {
+  started(run: string, head: HeadMeta): void;
   ending(run: string, head: HeadMeta): void;
   failed(run: string, head: HeadMeta): void;
-  asked(run: string, head: HeadMeta, approval: string, meta: ApproverMeta): void;
+  requested(run: string, head: HeadMeta, approval: string, meta: ApproverMeta): void;
 }
 
-/** Sees each commit as it is made: who must be told of it, when something is due, and what must never be. */
+/** Observes each commit: calls the listener, tracks due times, and checks invariants. */
 export class Watch {
   /** The newest head of each run. */
   readonly heads = new Map<string, HeadMeta>();
   readonly #world: World;
   readonly #deliveries: Deliveries;
-  readonly #watching: Watching;
+  readonly #listener: RunListener;
   readonly #due = new Map<string, number>();
-  readonly #open = new Map<string, Set<string>>();
+  readonly #pending = new Map<string, Set<string>>();
 
-  constructor(world: World, deliveries: Deliveries, watching: Watching) {
+  constructor(world: World, deliveries: Deliveries, listener: RunListener) {
     this.#world = world;
     this.#deliveries = deliveries;
-    this.#watching = watching;
+    this.#listener = listener;
   }
 
-  /** When something is next due; undefined when nothing is. */
+  /** The earliest due time; undefined if nothing is due. */
   get nextDue(): number | undefined {
     const next = Math.min(...this.#due.values());
     return next === Infinity ? undefined : next;
@@ -46,23 +46,23 @@ export class Watch {
 
   async see(writes: readonly Write[]): Promise<void> {
     const touched = new Set<string>();
-    for (const write of writes) this.#checkTold(write, writes);
+    for (const write of writes) this.#checkParentWoken(write, writes);
     for (const write of writes) {
       const { partition, key } = keyOf(write);
-      const place = `${partition} ${key}`;
+      const recordName = `${partition} ${key}`;
       const order = 'put' in write ? write.put.lists?.due?.order : undefined;
-      if (order === undefined) this.#due.delete(place);
-      else this.#due.set(place, Number(order));
+      if (order === undefined) this.#due.delete(recordName);
+      else this.#due.set(recordName, Number(order));
       if (partition.includes('@')) continue;
       if (key === HEAD_KEY && 'put' in write) this.#head(partition, readHead(write.put).meta);
       if (key.startsWith('a') && 'put' in write) this.#approval(partition, key, sideMeta(write.put));
       if (key === HEAD_KEY || key.startsWith('a')) touched.add(partition);
     }
-    for (const partition of touched) this.#checkOpen(partition);
+    for (const partition of touched) this.#checkApprovals(partition);
   }
 
-  /** The end of a child and the waking of its parent are one commit. */
-  #checkTold(write: Write, writes: readonly Write[]): void {
+  /** Checks that the commit that ends a child run also wakes up its parent. */
+  #checkParentWoken(write: Write, writes: readonly Write[]): void {
     const { partition, key } = keyOf(write);
     if (key !== HEAD_KEY || !('put' in write) || partition.includes('@')) return;
     const { status, work } = readHead(write.put).meta;
@@ -73,48 +73,51 @@ export class Watch {
     if (!ends || parent === undefined || !waiting || hasEnded(waiting.status)) return;
     const home = toPartition(tenant, parent);
     if (!writes.some((other) => keyOf(other).key === HEAD_KEY && keyOf(other).partition === home))
-      this.#world.wrong(`run ${run} is ${status}, and its parent is not told`);
+      this.#world.addFinding(`run ${run} is ${status}, but its parent is not woken up`);
   }
 
   #head(partition: string, head: HeadMeta): void {
     const { run, tenant } = parsePartition(partition);
     const before = this.heads.get(run);
     this.heads.set(run, head);
-    if (!before) this.#watching.began(run, head);
-    if (head.status === 'ENDING' && before?.status !== 'ENDING') this.#watching.ending(run, head);
-    if (head.status === 'FAILED' && before?.status !== 'FAILED') this.#watching.failed(run, head);
+    if (!before) this.#listener.started(run, head);
+    if (head.status === 'ENDING' && before?.status !== 'ENDING') this.#listener.ending(run, head);
+    if (head.status === 'FAILED' && before?.status !== 'FAILED') this.#listener.failed(run, head);
     const isReady = head.status === 'READY' || (head.status === 'ENDING' && !head.work?.lease);
-    if (isReady && this.#world.streams) this.#deliveries.bring({ tenant, run, agent: head.agent });
+    if (isReady && this.#world.streams) this.#deliveries.deliver({ tenant, run, agent: head.agent });
   }
 
   #approval(partition: string, key: string, meta: Readonly<Record<string, unknown>>): void {
-    const open = this.#open.get(partition) ?? new Set();
-    this.#open.set(partition, open);
-    const isNew = !open.has(key);
-    if (meta.status !== 'PENDING') open.delete(key);
+    const pending = this.#pending.get(partition) ?? new Set();
+    this.#pending.set(partition, pending);
+    const isNew = !pending.has(key);
+    if (meta.status !== 'PENDING') pending.delete(key);
     else if (isNew) {
-      open.add(key);
+      pending.add(key);
       const { run } = parsePartition(partition);
-      // The head is in the same commit, but may come after it.
+      // The head is in the same commit, but may be a later write.
       queueMicrotask(() => {
         const head = this.heads.get(run);
-        if (head) this.#watching.asked(run, head, decodeURIComponent(key.slice(1)), meta as unknown as ApproverMeta);
+        if (head)
+          this.#listener.requested(run, head, decodeURIComponent(key.slice(1)), meta as unknown as ApproverMeta);
       });
     }
   }
 
-  /** Who is on the way to the end asks nobody, and what asks is known to the head. */
-  #checkOpen(partition: string): void {
+  /** Checks that the head lists exactly the pending approvals, and that an ending run has none. */
+  #checkApprovals(partition: string): void {
     const { run } = parsePartition(partition);
     const head = this.heads.get(run);
-    const open = [...(this.#open.get(partition) ?? [])].map((key) => decodeURIComponent(key.slice(1))).toSorted();
+    const pending = [...(this.#pending.get(partition) ?? [])].map((key) => decodeURIComponent(key.slice(1))).toSorted();
     if (!head) return;
     const known = [...(head.work?.approvals ?? [])].toSorted();
-    if ((hasEnded(head.status) || head.status === 'ENDING') && (open.length > 0 || known.length > 0))
-      this.#world.wrong(`run ${run} is ${head.status} and still asks ${open.join(', ') || known.join(', ')}`);
-    else if (String(open) !== String(known))
-      this.#world.wrong(
-        `run ${run} asks ${open.join(', ') || 'nothing'}, and its head says ${known.join(', ') || 'nothing'}`,
+    if ((hasEnded(head.status) || head.status === 'ENDING') && (pending.length > 0 || known.length > 0))
+      this.#world.addFinding(
+        `run ${run} is ${head.status} with pending approvals ${pending.join(', ') || known.join(', ')}`,
+      );
+    else if (String(pending) !== String(known))
+      this.#world.addFinding(
+        `run ${run} has pending approvals ${pending.join(', ') || '(none)'}, but its head lists ${known.join(', ') || '(none)'}`,
       );
   }
 }

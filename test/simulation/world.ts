@@ -7,28 +7,28 @@ import { Process } from './process.ts';
 import { Timeline } from './timeline.ts';
 import { Truth } from './truth.ts';
 
-/** How a seed is run. */
+/** How to run a seed. */
 export interface WorldOptions {
-  /** The guard that is taken out. */
+  /** The name of the guard to disable. */
   readonly broken?: string | undefined;
-  /** Whether all that happens is written down. */
+  /** Whether to record a trace. */
   readonly traces?: boolean;
 }
 
-const BEGIN = Date.UTC(2030, 0, 1);
+const START = Date.UTC(2030, 0, 1);
 
-/** Everything that is there while a seed runs. */
+/** The simulated world of a seed. */
 export class World {
-  readonly timeline = new Timeline(BEGIN);
+  readonly timeline = new Timeline(START);
   readonly chance: Chance;
   readonly faults: Faults;
   readonly truth: Truth;
   readonly ledger = new Ledger();
   readonly trace: string[] | undefined;
   readonly findings: string[] = [];
-  /** How long a function runs at most. */
+  /** The timeout of a function. */
   readonly functionMs: number;
-  /** Whether the table's stream delivers, or whoever makes a run ready. */
+  /** Whether the table's stream delivers READY runs; otherwise the process that makes a run READY does. */
   readonly streams: boolean;
   readonly inlineBytes: number;
   readonly maxAttempts: number;
@@ -54,21 +54,21 @@ export class World {
     return new Process(`${name}/${this.#processes}`, this.timeline, skewMs);
   }
 
-  /** Something is not as it must be. */
-  wrong(what: string): void {
+  /** Adds a problem to the findings and to the trace. */
+  addFinding(what: string): void {
     this.findings.push(what);
-    this.trace?.push(`${this.#time()} WRONG ${what}`);
+    this.trace?.push(`${this.#time()} PROBLEM ${what}`);
   }
 
-  /** What a process did, and what happened to it. */
+  /** Adds to the trace what a process did, and the fault or error that it met. */
   note(process: Process | string, what: string, fault?: string, error?: unknown): void {
     if (!this.trace) return;
     const name = typeof process === 'string' ? process : process.name;
-    const came = error === undefined ? '' : ` ✕ ${error instanceof Error ? error.message : String(error)}`;
-    this.trace.push(`${this.#time()} ${name.padEnd(14)} ${what}${fault ? ` [${fault}]` : ''}${came}`);
+    const failure = error === undefined ? '' : ` ✕ ${error instanceof Error ? error.message : String(error)}`;
+    this.trace.push(`${this.#time()} ${name.padEnd(14)} ${what}${fault ? ` [${fault}]` : ''}${failure}`);
   }
 
   #time(): string {
-    return ((this.timeline.now - BEGIN) / 1000).toFixed(3).padStart(11);
+    return ((this.timeline.now - START) / 1000).toFixed(3).padStart(11);
   }
 }
