@@ -14,7 +14,7 @@ const migrations = {
   2: (state: V2): V3 => ({ ...state, greetings: [] }),
 };
 
-/** The agent as it was first deployed, and as it is now. */
+/** The first and the current deployment of the agent. */
 const runV1 = agent({
   name: 'greeter',
   state: { version: 1, initial: (input: { name: string }): V1 => input },
@@ -48,7 +48,7 @@ const runV3 = (from: Partial<typeof migrations> = migrations) =>
 const at = (time: string) => new Date(`2026-01-${time}`);
 
 describeOnEachStorage('a run that was suspended under version 1 of its state', (open) => {
-  it('goes on under version 3, with what it had done', async () => {
+  it('resumes under version 3 with its recorded results', async () => {
     looked.length = 0;
     const storage = await open();
     await testAgents(runV1, { storage }).start({ name: 'Ada Lovelace' }, { id: 'r' });
@@ -68,7 +68,7 @@ describeOnEachStorage('a run that was suspended under version 1 of its state', (
   });
 });
 
-describe('a conversation that was begun under version 1 of its state', () => {
+describe('a conversation that started under version 1 of its state', () => {
   const chatV1 = agent({
     name: 'chat',
     state: { version: 1, initial: (input: { name: string }): V1 => input },
@@ -86,7 +86,7 @@ describe('a conversation that was begun under version 1 of its state', () => {
     },
   });
 
-  it('goes on under version 3 from the turn at which it was', async () => {
+  it('resumes under version 3 at its current turn', async () => {
     const storage = memoryStorage();
     const before = await testAgents(chatV1, { storage }).start({ name: 'Ada' }, { id: 'r' });
     await before.signal('say', 'Lovelace');
@@ -106,20 +106,20 @@ describe('a run that the deployed code cannot read', () => {
     return storage;
   };
 
-  it('because a migration is missing is parked until it is there; deciding is possible all the same', async () => {
+  it('is parked while a migration is missing, and its approvals can still be decided', async () => {
     const storage = await suspended();
     const short = testAgents(runV3({ 2: migrations[2] }), { storage, now: at('15') });
     const at15 = short.run('r');
     await at15.approve('greet');
     expect(await at15.status()).toBe('READY');
-    expect((await headOf(short.agent, 'r')).work?.parked).toContain('has migrations from 2 on');
+    expect((await headOf(short.agent, 'r')).work?.parked).toContain('has migrations only from version 2');
     expect(short.invocations).toEqual([{ end: 'skipped', reason: 'parked' }]);
     const whole = testAgents(runV3(), { storage, now: at('16') });
     await whole.settle();
     expect(await whole.run('r').result()).toMatchObject({ state: { last: 'Lovelace' } });
   });
 
-  it('because a migration throws is parked, with what it said', async () => {
+  it('is parked with the message of a migration that throws', async () => {
     const storage = await suspended();
     const broken = {
       ...migrations,
@@ -133,7 +133,7 @@ describe('a run that the deployed code cannot read', () => {
     expect((await headOf(world.agent, 'r')).work?.parked).toContain('no last name');
   });
 
-  it('can be cancelled, and signals and decisions for it are kept', async () => {
+  it('can be cancelled, and keeps its signals and decisions', async () => {
     const storage = await suspended();
     const world = testAgents(runV3({ 2: migrations[2] }), { storage, now: at('15') });
     await world.run('r').approve('greet');
@@ -142,7 +142,7 @@ describe('a run that the deployed code cannot read', () => {
   });
 });
 
-describe('a first state that cannot be made', () => {
+describe('an initial state that cannot be created', () => {
   it('fails the run with the reason', async () => {
     const world = testAgents(
       agent({
