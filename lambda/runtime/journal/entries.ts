@@ -36,7 +36,7 @@ export interface SleepEntry extends EntryBase {
 }
 
 /** `ctx.waitForSignal` */
-export interface SignalEntry extends EntryBase {
+interface SignalEntry extends EntryBase {
   readonly kind: 'signal';
   readonly signal: string;
   readonly until?: number;
@@ -58,7 +58,7 @@ export interface ApprovalEntry extends EntryBase {
 }
 
 /** `ctx.call` */
-export interface CallEntry extends EntryBase {
+interface CallEntry extends EntryBase {
   readonly kind: 'call';
   /** The child run, and whether it existed before the call. */
   readonly child: string;
@@ -68,7 +68,7 @@ export interface CallEntry extends EntryBase {
 }
 
 /** `ctx.all` and `ctx.map`: the count of a group of branches. */
-export interface BranchesEntry extends EntryBase {
+interface BranchesEntry extends EntryBase {
   readonly kind: 'branches';
   readonly value: BranchCount;
 }
@@ -101,7 +101,7 @@ export interface CacheEntry extends EntryBase {
 }
 
 /** A position: the last event that was used, or the next turn. */
-export interface CursorEntry extends EntryBase {
+interface CursorEntry extends EntryBase {
   readonly kind: 'cursor';
   readonly cursor: number;
 }
