@@ -12,8 +12,8 @@ export interface ExampleStackProps extends StackProps {
   /** The address that receives notifications about approvals and alarms. @default none */
   readonly email?: string;
   /**
-   * Who may use the console: the name of a role in this account, such as `Admin`, or the caller ARN of IAM; `*` matches
-   * any text. @default nobody
+   * The operators of the console: the name of a role in this account, such as `Admin`, or a caller ARN of IAM; `*`
+   * matches any text. @default nobody
    */
   readonly operators?: string;
   /** The Amazon Bedrock model that the example `model-loop` calls. @default its responses are scripted */

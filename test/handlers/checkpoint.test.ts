@@ -196,9 +196,9 @@ describe('the protocol for other languages', () => {
     });
     expect(await waitForResult(runtime(), run)).toEqual({ sum: 5 });
     const other = await running();
-    const error = { name: 'KeyError', message: 'no such flight' };
+    const error = { name: 'KeyError', message: 'flight not found' };
     await act('finish', { run: other, expectedVersion: 1, status: 'FAILED', error });
-    await expect(waitForResult(runtime(), other)).rejects.toThrow(/is FAILED: no such flight/);
+    await expect(waitForResult(runtime(), other)).rejects.toThrow(/is FAILED: flight not found/);
     expect((await act('save', { run: other, expectedVersion: 2, status: 'READY' })).error.code).toBe(
       'TRANSITION_REFUSED',
     );

@@ -52,7 +52,7 @@ describe('a stream batch', () => {
     const again = { again: ['7'], counted: [] };
     expect(await failing(new WaitstateError('STORAGE_UNAVAILABLE', 'not now'))).toEqual(again);
     expect(await failing(aws('ThrottlingException', 400))).toEqual(again);
-    expect(await failing(new Error('nobody knows'))).toEqual(again);
+    expect(await failing(new Error('unknown'))).toEqual(again);
   });
 
   it('delivers every run except an unencrypted one where encryption is required', async () => {

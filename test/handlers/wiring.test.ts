@@ -133,10 +133,10 @@ describe('runs in an environment with a table, a retention and a key', () => {
     watched({ ...all, AWS_ENDPOINT_URL_KMS: 'http://127.0.0.1:1' });
     const { agent, checkpointStore, localKeys } = await import('../../lambda/index.ts');
     const secret = Buffer.alloc(32, 7).toString('base64');
-    const said = { retentionSeconds: 60, keys: localKeys({ current: 'mine', keys: { mine: secret } }) };
-    await agent({ name: 'a', run: async () => {} }, said).start(undefined, { id: 'said to agent' });
-    await checkpointStore(said).save({ run: 'said to store', state: 1 });
-    for (const run of ['said to agent', 'said to store'])
+    const options = { retentionSeconds: 60, keys: localKeys({ current: 'mine', keys: { mine: secret } }) };
+    await agent({ name: 'a', run: async () => {} }, options).start(undefined, { id: 'options of agent' });
+    await checkpointStore(options).save({ run: 'options of store', state: 1 });
+    for (const run of ['options of agent', 'options of store'])
       expect([run, await headIn(run)]).toMatchObject([run, { retentionMs: 60_000, key: { by: 'mine' } }]);
   });
 

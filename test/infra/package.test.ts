@@ -48,7 +48,7 @@ const greet = agent({ name: 'greet', run: (ctx, name: string) => ctx.step('write
 export const handler = greet.handler();
 `;
 
-/** Creates a project with the package as it is published. */
+/** Creates a project with the published form of the package. */
 function createProject(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'waitstate-package-')));
   const modules = join(folder, 'node_modules');

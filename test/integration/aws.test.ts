@@ -26,14 +26,14 @@ import { ENVIRONMENT as KEYS } from './rehearsal.ts';
 
 const { signal } = new AbortController();
 
-describe('who runs the integration test', () => {
+describe('the caller of the integration test', () => {
   it.each([
     'arn:aws:sts::111122223333:assumed-role/Admin/me@example.com',
     'arn:aws:sts::111122223333:assumed-role/AWSReservedSSO_Admin_0123456789abcdef/ann',
     'arn:aws:iam::111122223333:user/ann',
     'arn:aws:iam::111122223333:user/ops/ann',
     'arn:aws-us-gov:iam::111122223333:user/ann',
-  ])('may operate what the app deploys: %s', (arn) => {
+  ])('may operate the deployed app: %s', (arn) => {
     const stack = new ExampleStack(testApp(), 'Integ', {
       ...{ operators: operatorsOf(arn), disposable: true },
       env: { account: '111122223333', region: 'eu-west-1' },
@@ -56,13 +56,13 @@ describe('who runs the integration test', () => {
   });
 
   it.each(['arn:aws:iam::111122223333:root', 'arn:aws:sts::111122223333:federated-user/ann', ''])(
-    'is refused as %j, whom the API could not know or CDK not deploy as',
-    (arn) => expect(() => operatorsOf(arn)).toThrow(/must be run by a role or a user of IAM.*Assume a role/),
+    'is refused as %j, which the API cannot identify or CDK cannot deploy with',
+    (arn) => expect(() => operatorsOf(arn)).toThrow(/Run this as an IAM role or user.*Assume a role/),
   );
 });
 
-describe('what is deployed to go', () => {
-  it('has nothing that outlives its stack', () => {
+describe('a disposable stack', () => {
+  it('has no resource that outlives it', () => {
     const { template } = new StackTemplate(new ExampleStack(testApp(), 'Integ', { disposable: true }));
     const kept = Object.entries(template.Resources).filter(
       ([, { DeletionPolicy = 'Delete' }]) => DeletionPolicy !== 'Delete',
@@ -74,8 +74,8 @@ describe('what is deployed to go', () => {
   });
 });
 
-describe('what is asked of AWS', () => {
-  /** A stack that has these resources, or does not exist. */
+describe('the AWS cloud', () => {
+  /** Mocks a stack with these resources, or none. */
   function stackOf(resources: readonly StackResourceSummary[] | undefined) {
     for (const [name, value] of Object.entries(KEYS)) vi.stubEnv(name, value);
     const stacks = mockClient(CloudFormationClient);
@@ -96,9 +96,9 @@ describe('what is asked of AWS', () => {
   });
   const SWEEP = of('AWS::Lambda::Function', 'WaitstateSweep42C7B4CB');
 
-  it('tells what is left of a stack, and itself, until it is gone', async () => {
-    const there = stackOf([SWEEP, of('AWS::S3::Bucket', 'WaitstateBucket00000000', 'DELETE_COMPLETE')]);
-    expect(await there.cloud.left('it')).toEqual([
+  it('lists a stack and its remaining resources until it is deleted', async () => {
+    const existing = stackOf([SWEEP, of('AWS::S3::Bucket', 'WaitstateBucket00000000', 'DELETE_COMPLETE')]);
+    expect(await existing.cloud.left('it')).toEqual([
       { type: 'AWS::CloudFormation::Stack', name: 'it' },
       { type: 'AWS::Lambda::Function', name: 'the-WaitstateSweep42C7B4CB' },
     ]);
@@ -109,22 +109,22 @@ describe('what is asked of AWS', () => {
     await expect(refused.cloud.left('it')).rejects.toThrow('Access denied');
   });
 
-  it('empties nothing where there is no stack, or no bucket yet', async () => {
+  it('does nothing when it empties a stack that does not exist or has no bucket', async () => {
     await stackOf(undefined).cloud.empty('it', signal);
     await stackOf([SWEEP]).cloud.empty('it', signal);
   });
 
-  it('gives what a function answers, and says which one failed or is missing', async () => {
+  it('returns the result of a function, and names one that failed or is missing', async () => {
     const other = of('AWS::Lambda::Function', 'WaitstateSweepLog42C7B4CB');
     const { cloud, lambda } = stackOf([SWEEP, other]);
     lambda.on(InvokeCommand, { FunctionName: SWEEP.PhysicalResourceId }).resolves(answered('{"failed":0}'));
     expect(await cloud.invoke('it', 'sweep')).toEqual({ failed: 0 });
     await expect(cloud.invoke('it', 'gauge')).rejects.toThrow(
-      'one AWS::Lambda::Function called WaitstateGauge…; found none',
+      'one AWS::Lambda::Function named WaitstateGauge…; found none',
     );
     lambda.on(InvokeCommand).resolves({ ...answered('{"errorType":"Error"}'), FunctionError: 'Unhandled' });
     await expect(cloud.invoke('it', 'sweep')).rejects.toThrow(/WaitstateSweep42C7B4CB failed: \{"errorType"/);
-    await expect(stackOf(undefined).cloud.invoke('it', 'sweep')).rejects.toThrow('There is no stack it.');
+    await expect(stackOf(undefined).cloud.invoke('it', 'sweep')).rejects.toThrow('The stack it does not exist.');
   });
 
   it('counts dead letters in the queue of the stack', async () => {
@@ -139,16 +139,13 @@ describe('what is asked of AWS', () => {
   it.each([
     [true, true],
     [false, false],
-    ['nobody may look', true],
-  ] as const)(
-    'lets CDK say whether it can deploy, unless it is certain: %j is %j',
-    async (isBootstrapped, expected) => {
-      const { url } = await fakeAws({ s3: s3Client(), names: {}, isBootstrapped });
-      const { cloud } = stackOf([]);
-      vi.stubEnv('AWS_ENDPOINT_URL_SSM', url);
-      expect(await cloud.isBootstrapped()).toBe(expected);
-    },
-  );
+    ['access denied', true],
+  ] as const)('reports a missing bootstrap only if it is certain: %j is %j', async (isBootstrapped, expected) => {
+    const { url } = await fakeAws({ s3: s3Client(), names: {}, isBootstrapped });
+    const { cloud } = stackOf([]);
+    vi.stubEnv('AWS_ENDPOINT_URL_SSM', url);
+    expect(await cloud.isBootstrapped()).toBe(expected);
+  });
 });
 
 const answered = (text: string) => ({
@@ -184,7 +181,7 @@ describe('emptying a bucket', () => {
     ]);
   });
 
-  it('says what could not be removed, instead of trying for ever', async () => {
+  it('reports an object that cannot be removed instead of retrying forever', async () => {
     const client = mockClient(S3Client);
     onTestFinished(() => client.restore());
     client.on(ListObjectsV2Command).resolves({ Contents: [{ Key: 'a' }] });
@@ -194,12 +191,12 @@ describe('emptying a bucket', () => {
     );
   });
 
-  it('does nothing where there is none', async () => {
-    await expect(emptyBucket(s3Client(), 'no-such-bucket-of-ours', signal)).resolves.toBeUndefined();
+  it('does nothing if the bucket does not exist', async () => {
+    await expect(emptyBucket(s3Client(), 'a-missing-bucket', signal)).resolves.toBeUndefined();
   });
 });
 
-describe('a program that is run', () => {
+describe('a child program', () => {
   function program(text: string): string {
     const folder = mkdtempSync(join(tmpdir(), 'waitstate-integ-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -207,7 +204,7 @@ describe('a program that is run', () => {
     return join(folder, 'program.mjs');
   }
 
-  it('is heard line by line, has the environment that it is given, and says how it ended', async () => {
+  it('reports its output by line, has the given environment, and returns its exit code', async () => {
     const lines: string[] = [];
     const file = program('console.log(process.argv[2]); console.error(process.env.INTEG_TEST); process.exit(3);');
     const running = { signal, environment: { INTEG_TEST: 'given' }, line: (text: string) => void lines.push(text) };
@@ -215,7 +212,7 @@ describe('a program that is run', () => {
     expect(lines.toSorted()).toEqual(['given', 'one']);
   });
 
-  it('is ended with all that it has started, when it is told to', async () => {
+  it('is ended with all its child processes when the signal aborts', async () => {
     const stop = new AbortController();
     const file = program(
       "import { spawn } from 'node:child_process'; const { pid } = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']); console.log(pid); setInterval(() => {}, 1000);",

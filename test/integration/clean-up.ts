@@ -7,39 +7,42 @@ export interface CleanUp {
   readonly terminal: Pick<Terminal, 'print'>;
   readonly stack: string;
   readonly region: string;
-  /** Aborts when somebody wants what is left to stay. */
+  /** Aborts when the user wants to stop the clean-up. */
   readonly leave: AbortSignal;
 }
 
-// An agent that was still running may have written to the bucket after it was emptied.
+// An agent that is still running may write to the bucket after it was emptied.
 const TRIES = 2;
 
-/** Removes a stack and all that is in it; true when nothing is left. Otherwise it says what is, and how to remove it by hand. */
+/**
+ * Removes a stack with its content. Returns true if nothing is left; otherwise prints the rest and how to remove it by
+ * hand.
+ */
 export async function cleanUp({ cloud, terminal, stack, region, leave }: CleanUp): Promise<boolean> {
   const { print: say } = terminal;
-  /** Whether it was done; what fails must not keep the rest from being removed. */
-  const tried = async (what: string, work: () => Promise<void>): Promise<boolean> => {
+  /** Runs one step and reports its failure, so that the next steps still run. */
+  const attempt = async (what: string, work: () => Promise<void>): Promise<boolean> => {
     if (leave.aborted) return false;
     try {
       await work();
       return true;
     } catch (error) {
-      say(`  ${what} did not work: ${(error as Error).message}`);
+      say(`  ${what} failed: ${(error as Error).message}`);
       return false;
     }
   };
-  say('', `Removing ${stack}. A second Ctrl-C leaves what is there.`);
+  say('', `Removing ${stack}. Press Ctrl-C again to stop and keep the rest.`);
   for (let tries = 0; tries < TRIES; tries++) {
-    await tried('Emptying the bucket', () => cloud.empty(stack, leave));
-    if (await tried('Removing the stack', () => cloud.destroy(stack, leave))) break;
+    await attempt('Emptying the bucket', () => cloud.empty(stack, leave));
+    if (await attempt('Removing the stack', () => cloud.destroy(stack, leave))) break;
   }
   const left = await findLeftovers(cloud, stack);
   if (left?.length === 0) {
-    say(`✓ ${stack} is gone.`);
+    say(`✓ ${stack} is deleted.`);
     return true;
   }
   say(
-    `✗ ${stack} is not gone.`,
+    `✗ ${stack} is not deleted.`,
     ...leftLines(left),
     'To remove it by hand:',
     ...removalLines(stack, region, left ?? []),
@@ -47,7 +50,7 @@ export async function cleanUp({ cloud, terminal, stack, region, leave }: CleanUp
   return false;
 }
 
-/** What is left of a stack; undefined when nobody can say. */
+/** The remaining resources of a stack; undefined if they cannot be listed. */
 export async function findLeftovers(
   cloud: Pick<Cloud, 'left'>,
   stack: string,

@@ -1,38 +1,38 @@
-/** Where the test is run, and by whom. */
+/** The account, region and caller of the test. */
 export interface Account {
   readonly id: string;
   readonly region: string;
-  /** The ARN of who runs it. */
+  /** The ARN of the caller. */
   readonly caller: string;
 }
 
-/** Something of a stack that is still there. */
+/** A remaining resource of a stack. */
 export interface Leftover {
   readonly type: string;
   readonly name: string;
 }
 
-/** The functions of a Waitstate that a schedule invokes. */
+/** The scheduled handlers. */
 type Scheduled = 'sweep' | 'gauge';
 
-/** What the test needs of AWS, beside the API that it deploys. Signals end what takes minutes. */
+/** The AWS operations that the test needs besides the deployed API. Signals abort those that take minutes. */
 export interface Cloud {
-  /** Refuses with `SetupError` where there are no credentials, or no region. */
+  /** Throws `SetupError` without credentials or region. */
   account(): Promise<Account>;
-  /** Whether CDK can deploy there; true as well where we may not look, since CDK will say. */
+  /** Whether CDK can deploy there; also true if the check is denied, since CDK reports it later. */
   isBootstrapped(): Promise<boolean>;
-  /** Deploys the app of this repository, to go with its stack; `operators` may do everything. */
+  /** Deploys the app of this repository as a disposable stack, with these operators. */
   deploy(stack: string, operators: string, signal: AbortSignal): Promise<{ readonly apiUrl: string }>;
-  /** What a function answers; rejects when it failed. */
+  /** Invokes a function and returns its result; rejects if it fails. */
   invoke(stack: string, handler: Scheduled): Promise<unknown>;
-  /** How many messages are in the queue of what was given up. */
+  /** The number of messages in the dead-letter queue. */
   deadLetters(stack: string): Promise<number>;
-  /** What `waitstate doctor` ends with. */
+  /** The exit code of `waitstate doctor`. */
   doctor(stack: string, signal: AbortSignal): Promise<number>;
-  /** Removes all that is in the buckets of a stack, or does nothing when there is none. */
+  /** Empties the buckets of a stack, if it exists. */
   empty(stack: string, signal: AbortSignal): Promise<void>;
-  /** Removes a stack, and waits until it is gone; does nothing when there is none. */
+  /** Deletes a stack and waits until it is deleted, if it exists. */
   destroy(stack: string, signal: AbortSignal): Promise<void>;
-  /** What is still there of a stack: nothing when it is gone. */
+  /** The remaining resources of a stack; empty if it is deleted. */
   left(stack: string): Promise<readonly Leftover[]>;
 }

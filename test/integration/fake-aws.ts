@@ -12,22 +12,22 @@ interface Resource {
   readonly DeletionPolicy?: string;
 }
 
-/** A template as CDK uploads it. */
+/** A template that CDK uploaded. */
 export interface Template {
   readonly Resources: Readonly<Record<string, Resource>>;
   readonly Outputs?: Readonly<Record<string, unknown>>;
 }
 
 export interface FakeAws {
-  /** Where CDK puts templates. */
+  /** The storage to which CDK uploads templates. */
   readonly s3: S3Client;
   readonly caller?: string;
   /** @default true */
-  readonly isBootstrapped?: boolean | 'nobody may look';
-  /** What a stack says of itself, by the names of its outputs and of the types of its resources. */
+  readonly isBootstrapped?: boolean | 'access denied';
+  /** Values of outputs by name, and names of resources by type. */
   readonly names: Readonly<Record<string, string>>;
-  /** Hears of each request before it is answered. */
-  asked?(action: string): Promise<void> | void;
+  /** Called before each request is handled. */
+  onRequest?(action: string): Promise<void> | void;
   deployed?(template: Template): void;
   invoke?(name: string): Promise<unknown>;
   readonly deadLetters?: number;
@@ -35,9 +35,12 @@ export interface FakeAws {
 
 type Form = URLSearchParams;
 
-/** As much of STS, SSM, SQS, Lambda and CloudFormation as the test and CDK need, for one stack; each request must be signed. */
+/**
+ * A fake of the parts of STS, SSM, SQS, Lambda and CloudFormation that the test and CDK use, for one stack; it checks
+ * signatures.
+ */
 export async function fakeAws(options: FakeAws) {
-  const { s3, caller = CALLER, isBootstrapped = true, names, deadLetters = 0, asked = () => {} } = options;
+  const { s3, caller = CALLER, isBootstrapped = true, names, deadLetters = 0, onRequest = () => {} } = options;
   const requests: string[] = [];
   let stack: { readonly name: string; status: string; readonly template: Template } | undefined;
 
@@ -45,8 +48,8 @@ export async function fakeAws(options: FakeAws) {
   const nameOf = (id: string, type: string): string => names[type] ?? `${stack?.name}-${id}`;
   const xmlOf: Readonly<Record<string, (form: Form) => string | Promise<string>>> = {
     GetCallerIdentity: () => identity,
-    // CDK then uses the credentials that it has, as in an account that was bootstrapped without its roles.
-    AssumeRole: () => refused('AccessDenied', 'Not for you.'),
+    // CDK then falls back to the current credentials.
+    AssumeRole: () => refused('AccessDenied', 'You are not authorized.'),
     DescribeStacks: (form) => (stack ? `<Stacks><member>${stackXml(stack)}</member></Stacks>` : noStack(form)),
     async CreateChangeSet(form) {
       const { pathname } = new URL(form.get('TemplateURL') ?? '');
@@ -89,7 +92,10 @@ export async function fakeAws(options: FakeAws) {
     'AmazonSSM.GetParameter': () => {
       if (isBootstrapped === true) return json(200, { Parameter: { Name: 'version', Value: '30' } });
       if (isBootstrapped === false) return json(400, { __type: 'ParameterNotFound' });
-      return json(400, { __type: 'AccessDeniedException', Message: 'You may not do ssm:GetParameter.' });
+      return json(400, {
+        __type: 'AccessDeniedException',
+        Message: 'You are not authorized to perform ssm:GetParameter.',
+      });
     },
     'AmazonSQS.GetQueueAttributes': () =>
       json(200, {
@@ -99,17 +105,17 @@ export async function fakeAws(options: FakeAws) {
 
   async function answerTo(request: IncomingMessage, body: Buffer): Promise<Answer> {
     const service = /\/([\w-]+)\/aws4_request/.exec(request.headers.authorization ?? '')?.[1] ?? 'none';
-    const refusal = signatureProblem(request, body, KEY, REGION, service);
-    if (refusal !== undefined) return { status: 403, body: refused('SignatureDoesNotMatch', refusal) };
+    const problem = signatureProblem(request, body, KEY, REGION, service);
+    if (problem !== undefined) return { status: 403, body: refused('SignatureDoesNotMatch', problem) };
     const [, invoked] = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(request.url ?? '') ?? [];
     const form = new URLSearchParams(body.toString());
     const action = invoked ? `Invoke ${invoked}` : String(request.headers['x-amz-target'] ?? form.get('Action'));
     requests.push(action);
-    await asked(action);
+    await onRequest(action);
     if (invoked) return json(200, await options.invoke?.(invoked));
     const known = jsonOf[action];
     if (known) return known();
-    const xml = (await xmlOf[action]?.(form)) ?? refused('InvalidAction', `${service} ${action} is not known here.`);
+    const xml = (await xmlOf[action]?.(form)) ?? refused('InvalidAction', `${service} ${action} is not implemented.`);
     const isError = xml.startsWith('<ErrorResponse>');
     return {
       status: isError ? 400 : 200,
@@ -132,7 +138,7 @@ export async function fakeAws(options: FakeAws) {
   return {
     url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
     requests,
-    isThere: () => stack !== undefined,
+    hasStack: () => stack !== undefined,
   };
 }
 

@@ -10,17 +10,17 @@ const STACK = 'WaitstateInteg-1';
 const BUCKET = { type: 'AWS::S3::Bucket', name: 'the-bucket' };
 const ITSELF = { type: 'AWS::CloudFormation::Stack', name: STACK };
 
-interface Played extends Partial<Pick<Integration, 'yes' | 'keep'>> {
-  /** What the cloud does otherwise; `press` is a Ctrl-C, a second after the one before. */
+interface PlayOptions extends Partial<Pick<Integration, 'yes' | 'keep'>> {
+  /** Overrides of the cloud; `press` sends a Ctrl-C, a second after the previous one. */
   readonly cloud?: (press: () => void) => Partial<Cloud>;
   readonly story?: (press: () => void) => Promise<number>;
-  /** What somebody types; without, there is nobody. */
+  /** The answer at the prompt. @default there is no prompt */
   readonly typed?: () => Promise<string | undefined>;
 }
 
-/** Plays a test on a cloud that does all that is asked, and remembers it. */
-async function play({ cloud, story = async () => 0, typed, yes = true, keep = false }: Played = {}) {
-  const done: string[] = [];
+/** Runs the test on a fake cloud, which records its calls. */
+async function play({ cloud, story = async () => 0, typed, yes = true, keep = false }: PlayOptions = {}) {
+  const calls: string[] = [];
   const lines: string[] = [];
   const signals = new EventEmitter();
   let time = 0;
@@ -28,7 +28,7 @@ async function play({ cloud, story = async () => 0, typed, yes = true, keep = fa
     time += 1_000;
     signals.emit('SIGINT');
   };
-  const worked: Cloud = {
+  const base: Cloud = {
     account: async () => ({
       id: '111122223333',
       region: 'eu-west-1',
@@ -40,38 +40,38 @@ async function play({ cloud, story = async () => 0, typed, yes = true, keep = fa
     ...{ empty: async () => {}, destroy: async () => {}, left: async () => [] },
     ...cloud?.(press),
   };
-  const remembered = Object.fromEntries(
-    Object.entries(worked).map(([name, does]) => {
-      const remember = (...args: never[]) => {
-        done.push([name, ...args.filter((arg) => typeof arg === 'string')].join(' '));
+  const recorded = Object.fromEntries(
+    Object.entries(base).map(([name, does]) => {
+      const record = (...args: never[]) => {
+        calls.push([name, ...args.filter((arg) => typeof arg === 'string')].join(' '));
         return (does as (...args: never[]) => unknown)(...args);
       };
-      return [name, remember];
+      return [name, record];
     }),
   ) as unknown as Cloud;
   const code = await integrate({
-    ...{ cloud: remembered, stack: STACK, yes, keep, interrupts: interruptsOf(signals, () => time) },
+    ...{ cloud: recorded, stack: STACK, yes, keep, interrupts: interruptsOf(signals, () => time) },
     story: (apiUrl) => {
-      done.push(`story ${apiUrl}`);
+      calls.push(`story ${apiUrl}`);
       return story(press);
     },
-    terminal: { print: (...said) => void lines.push(...said.map(String)), ...(typed && { ask: typed }) },
+    terminal: { print: (...output) => void lines.push(...output.map(String)), ...(typed && { ask: typed }) },
   });
-  return { code, done, said: lines.join('\n') };
+  return { code, calls, output: lines.join('\n') };
 }
 
 const REMOVED = [`empty ${STACK}`, `destroy ${STACK}`, `left ${STACK}`];
 const DEPLOYED = ['account', 'isBootstrapped', `deploy ${STACK} Admin`];
-const TOLD = [...DEPLOYED, 'story https://api.example'];
+const STORY_DONE = [...DEPLOYED, 'story https://api.example'];
 
-/** Never ends by itself, only by its signal. */
+/** Rejects only when the signal aborts. */
 const untilAborted = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
 describe('the integration test', () => {
-  it('says what it does, deploys, looks, empties, removes, and passes', async () => {
-    const { code, done, said } = await play();
-    expect([code, done]).toEqual([0, [...TOLD, ...REMOVED]]);
+  it('prints its plan, deploys, runs the story, empties and removes the stack, and passes', async () => {
+    const { code, calls, output } = await play();
+    expect([code, calls]).toEqual([0, [...STORY_DONE, ...REMOVED]]);
     for (const word of [
       '111122223333',
       'eu-west-1',
@@ -79,9 +79,9 @@ describe('the integration test', () => {
       'US cents',
       '15 minutes',
       'CI of the project do not',
-      'is gone',
+      'is deleted',
     ])
-      expect(said).toContain(word);
+      expect(output).toContain(word);
   });
 
   it.each([
@@ -90,59 +90,62 @@ describe('the integration test', () => {
     ['n', 2, false],
     ['', 2, false],
     [undefined, 2, false],
-  ])('without --yes asks, and %j ends with %d', async (typed, expected, deploys) => {
-    const { code, done } = await play({ yes: false, typed: async () => typed });
-    expect([code, done.includes(`deploy ${STACK} Admin`)]).toEqual([expected, deploys]);
+  ])('asks without --yes, and exits after %j with %d', async (typed, expected, deploys) => {
+    const { code, calls } = await play({ yes: false, typed: async () => typed });
+    expect([code, calls.includes(`deploy ${STACK} Admin`)]).toEqual([expected, deploys]);
   });
 
-  it('does nothing where nobody can be asked, or somebody presses Ctrl-C', async () => {
-    const nobody = await play({ yes: false });
-    expect([nobody.code, nobody.said]).toEqual([2, expect.stringContaining('Pass --yes if you mean it.')]);
+  it('does nothing without a prompt or after Ctrl-C at the prompt', async () => {
+    const noPrompt = await play({ yes: false });
+    expect([noPrompt.code, noPrompt.output]).toEqual([
+      2,
+      expect.stringContaining('Pass --yes to run without a prompt.'),
+    ]);
     const pressed = await play({ yes: false, typed: () => Promise.reject(new Interrupted()) });
-    expect([pressed.code, pressed.said]).toEqual([130, expect.stringContaining('Nothing was done.')]);
-    for (const { done } of [nobody, pressed]) expect(done).toEqual(['account', 'isBootstrapped']);
+    expect([pressed.code, pressed.output]).toEqual([130, expect.stringContaining('Nothing was deployed.')]);
+    for (const { calls } of [noPrompt, pressed]) expect(calls).toEqual(['account', 'isBootstrapped']);
   });
 
-  it('does nothing without credentials, or with those of nobody whom the API could know', async () => {
+  it('does nothing without credentials, or with those of a caller that the API cannot identify', async () => {
     const without = await play({
       cloud: () => ({ account: () => Promise.reject(new SetupError('No AWS credentials.')) }),
     });
-    expect([without.code, without.done, without.said]).toEqual([2, ['account'], '✗ No AWS credentials.']);
+    expect([without.code, without.calls, without.output]).toEqual([2, ['account'], '✗ No AWS credentials.']);
     const caller = 'arn:aws:iam::111122223333:root';
     const root = await play({ cloud: () => ({ account: async () => ({ id: '1', region: 'r', caller }) }) });
-    expect([root.code, root.done, root.said]).toEqual([2, ['account'], expect.stringContaining('Assume a role')]);
+    expect([root.code, root.calls, root.output]).toEqual([2, ['account'], expect.stringContaining('Assume a role')]);
   });
 
-  it('says how to prepare an account that CDK cannot deploy to', async () => {
-    const { code, done, said } = await play({ cloud: () => ({ isBootstrapped: async () => false }) });
-    expect([code, done]).toEqual([2, ['account', 'isBootstrapped']]);
-    expect(said).toContain('npx cdk bootstrap aws://111122223333/eu-west-1');
+  it('prints how to bootstrap an account', async () => {
+    const { code, calls, output } = await play({ cloud: () => ({ isBootstrapped: async () => false }) });
+    expect([code, calls]).toEqual([2, ['account', 'isBootstrapped']]);
+    expect(output).toContain('npx cdk bootstrap aws://111122223333/eu-west-1');
   });
 
-  it('removes what there is when the deployment fails', async () => {
-    const { code, done, said } = await play({
+  it('removes the stack if the deployment fails', async () => {
+    const { code, calls, output } = await play({
       cloud: () => ({ deploy: () => Promise.reject(new Error('No more buckets.')) }),
     });
-    expect([code, done]).toEqual([1, [...DEPLOYED, ...REMOVED]]);
-    expect(said).toContain('✗ No more buckets.');
+    expect([code, calls]).toEqual([1, [...DEPLOYED, ...REMOVED]]);
+    expect(output).toContain('✗ No more buckets.');
   });
 
-  it('removes everything when something is not as it must be, or the story breaks off', async () => {
+  it('removes the stack if a check fails or the story breaks off', async () => {
     const wrong = await play({ story: async () => 2 });
-    expect([wrong.code, wrong.done, wrong.said]).toEqual([
+    expect([wrong.code, wrong.calls, wrong.output]).toEqual([
       1,
-      [...TOLD, ...REMOVED],
-      expect.stringContaining('2 of these'),
+      [...STORY_DONE, ...REMOVED],
+      expect.stringContaining('Failed checks: 2.'),
     ]);
     const broken = await play({ story: () => Promise.reject(new Error('No network.')) });
-    expect([broken.code, broken.done, broken.said]).toEqual([
+    expect([broken.code, broken.calls, broken.output]).toEqual([
       1,
-      [...TOLD, ...REMOVED],
+      [...STORY_DONE, ...REMOVED],
       expect.stringContaining('No network.'),
     ]);
   });
 
-  it('removes what there is after a Ctrl-C, whenever it is pressed', async () => {
+  it('removes the stack after Ctrl-C at any time', async () => {
     const early = await play({
       cloud: (press) => ({
         isBootstrapped: async () => {
@@ -151,7 +154,7 @@ describe('the integration test', () => {
         },
       }),
     });
-    expect([early.code, early.done]).toEqual([130, ['account', 'isBootstrapped']]);
+    expect([early.code, early.calls]).toEqual([130, ['account', 'isBootstrapped']]);
     const deploying = await play({
       cloud: (press) => ({
         deploy: (_, __, signal) => {
@@ -160,71 +163,71 @@ describe('the integration test', () => {
         },
       }),
     });
-    expect([deploying.code, deploying.done]).toEqual([130, [...DEPLOYED, ...REMOVED]]);
+    expect([deploying.code, deploying.calls]).toEqual([130, [...DEPLOYED, ...REMOVED]]);
     const looking = await play({
       story: async (press) => {
         press();
         throw new Error('aborted');
       },
     });
-    expect([looking.code, looking.done]).toEqual([130, [...TOLD, ...REMOVED]]);
+    expect([looking.code, looking.calls]).toEqual([130, [...STORY_DONE, ...REMOVED]]);
   });
 
-  it('with --keep leaves everything, and says how to remove it', async () => {
-    const { code, done, said } = await play({ keep: true, cloud: () => ({ left: async () => [ITSELF, BUCKET] }) });
-    expect([code, done]).toEqual([0, [...TOLD, `left ${STACK}`]]);
-    expect(said).toContain('leaves everything, since you said --keep');
-    expect(said).toContain('aws s3 rm s3://the-bucket --recursive --region eu-west-1');
-    expect(said).toContain(`aws cloudformation delete-stack --stack-name ${STACK} --region eu-west-1`);
+  it('keeps everything with --keep and prints how to remove it', async () => {
+    const { code, calls, output } = await play({ keep: true, cloud: () => ({ left: async () => [ITSELF, BUCKET] }) });
+    expect([code, calls]).toEqual([0, [...STORY_DONE, `left ${STACK}`]]);
+    expect(output).toContain('keeps everything, because of --keep');
+    expect(output).toContain('aws s3 rm s3://the-bucket --recursive --region eu-west-1');
+    expect(output).toContain(`aws cloudformation delete-stack --stack-name ${STACK} --region eu-west-1`);
     const failed = await play({
       keep: true,
       story: async () => 1,
       cloud: () => ({ left: () => Promise.reject(new Error()) }),
     });
-    expect([failed.code, failed.said]).toEqual([1, expect.stringContaining('delete-stack')]);
+    expect([failed.code, failed.output]).toEqual([1, expect.stringContaining('delete-stack')]);
   });
 });
 
 describe('the clean-up', () => {
-  it('empties and removes once more when something was written meanwhile', async () => {
+  it('empties and removes again if the bucket was written to meanwhile', async () => {
     let tries = 0;
     const destroy = async () => {
       if (++tries === 1) throw new Error('The bucket is not empty.');
     };
-    const { code, done } = await play({ cloud: () => ({ destroy }) });
-    expect([code, done.slice(TOLD.length)]).toEqual([0, [...REMOVED.slice(0, 2), ...REMOVED]]);
+    const { code, calls } = await play({ cloud: () => ({ destroy }) });
+    expect([code, calls.slice(STORY_DONE.length)]).toEqual([0, [...REMOVED.slice(0, 2), ...REMOVED]]);
   });
 
-  it('removes the stack though its bucket could not be emptied', async () => {
-    const { code, done, said } = await play({
+  it('removes the stack although its bucket could not be emptied', async () => {
+    const { code, calls, output } = await play({
       cloud: () => ({ empty: () => Promise.reject(new Error('Access denied.')) }),
     });
-    expect([code, done]).toEqual([0, [...TOLD, ...REMOVED]]);
-    expect(said).toContain('Emptying the bucket did not work: Access denied.');
+    expect([code, calls]).toEqual([0, [...STORY_DONE, ...REMOVED]]);
+    expect(output).toContain('Emptying the bucket failed: Access denied.');
   });
 
-  it('fails when something is left, and says what, and how to remove it', async () => {
+  it('fails if resources remain, and prints them with the commands to remove them', async () => {
     const destroy = () => Promise.reject(new Error('Access denied.'));
-    const { code, said } = await play({ cloud: () => ({ destroy, left: async () => [ITSELF, BUCKET] }) });
+    const { code, output } = await play({ cloud: () => ({ destroy, left: async () => [ITSELF, BUCKET] }) });
     expect(code).toBe(1);
-    expect(said).toContain(`✗ ${STACK} is not gone.`);
-    expect(said).toContain('  AWS::S3::Bucket the-bucket');
-    expect(said).toContain('aws s3 rm s3://the-bucket --recursive --region eu-west-1');
-    expect(said).toContain(`aws cloudformation delete-stack --stack-name ${STACK} --region eu-west-1`);
+    expect(output).toContain(`✗ ${STACK} is not deleted.`);
+    expect(output).toContain('  AWS::S3::Bucket the-bucket');
+    expect(output).toContain('aws s3 rm s3://the-bucket --recursive --region eu-west-1');
+    expect(output).toContain(`aws cloudformation delete-stack --stack-name ${STACK} --region eu-west-1`);
     const many = Array.from({ length: 90 }, (_, i) => ({ type: 'AWS::Logs::LogGroup', name: `log-${i}` }));
-    expect((await play({ cloud: () => ({ left: async () => many }) })).said).toContain('  and 78 more');
+    expect((await play({ cloud: () => ({ left: async () => many }) })).output).toContain('  and 78 more');
   });
 
-  it('fails when nobody can say what is left', async () => {
-    const { code, said } = await play({
-      cloud: () => ({ left: () => Promise.reject(new Error('The token is over.')) }),
+  it('fails if the remaining resources cannot be listed', async () => {
+    const { code, output } = await play({
+      cloud: () => ({ left: () => Promise.reject(new Error('The token has expired.')) }),
     });
-    expect([code, said]).toEqual([1, expect.stringContaining('could not be found out')]);
-    expect(said).toContain('delete-stack');
+    expect([code, output]).toEqual([1, expect.stringContaining('could not be listed')]);
+    expect(output).toContain('delete-stack');
   });
 
-  it('is given up by another Ctrl-C, and says what is left', async () => {
-    const { code, done, said } = await play({
+  it('stops after another Ctrl-C and prints the remaining resources', async () => {
+    const { code, calls, output } = await play({
       story: async (press) => {
         press();
         throw new Error('aborted');
@@ -237,13 +240,13 @@ describe('the clean-up', () => {
         left: async () => [ITSELF],
       }),
     });
-    expect([code, done]).toEqual([130, [...TOLD, ...REMOVED]]);
-    expect(said).toContain('is not gone');
+    expect([code, calls]).toEqual([130, [...STORY_DONE, ...REMOVED]]);
+    expect(output).toContain('is not deleted');
   });
 });
 
-describe('a Ctrl-C', () => {
-  it('that comes twice, by the terminal and by npm, is one', () => {
+describe('Ctrl-C', () => {
+  it('counts once if it arrives from the terminal and from npm', () => {
     const signals = new EventEmitter();
     let time = 0;
     const { stop, leave } = interruptsOf(signals, () => time);
@@ -257,7 +260,7 @@ describe('a Ctrl-C', () => {
     expect(leave.aborted).toBe(true);
   });
 
-  it('is as good as the end of the terminal, or of the session', () => {
+  it('has the same effect as SIGTERM and SIGHUP', () => {
     for (const signal of ['SIGTERM', 'SIGHUP']) {
       const signals = new EventEmitter();
       const { stop } = interruptsOf(signals);

@@ -7,8 +7,8 @@ import type { Interrupts } from './interrupts.ts';
 import { bootstrapAdvice, keptLines, planLines } from './plan.ts';
 import { SetupError } from './setup-error.ts';
 
-/** What the exit codes mean. */
-export const EXIT = { passed: 0, failed: 1, notBegun: 2, interrupted: 130 } as const;
+/** The exit codes. */
+export const EXIT = { passed: 0, failed: 1, notStarted: 2, interrupted: 130 } as const;
 
 type Verdict = keyof typeof EXIT;
 
@@ -16,36 +16,36 @@ export interface Integration {
   readonly cloud: Cloud;
   readonly terminal: Pick<Terminal, 'print' | 'ask'>;
   readonly interrupts: Interrupts;
-  /** A name that nobody uses. */
+  /** An unused stack name. */
   readonly stack: string;
-  /** Whether nobody needs to be asked. */
+  /** Whether to start without a prompt. */
   readonly yes: boolean;
-  /** Whether what is deployed stays. */
+  /** Whether to keep the stack. */
   readonly keep: boolean;
-  /** Looks at what is deployed; gives how many things are not as they must be. */
+  /** Checks the deployment and returns the number of failed checks. */
   story(apiUrl: string): Promise<number>;
 }
 
 /**
- * Deploys, looks, and removes what was deployed: whatever goes wrong once the deployment has begun, and whenever somebody
- * presses Ctrl-C. Gives the exit code.
+ * Deploys a stack, runs the story, and removes the stack, also after any failure or Ctrl-C once the deployment has
+ * started. Returns the exit code.
  */
 export async function integrate(test: Integration): Promise<number> {
   const { cloud, terminal, stack, keep, interrupts } = test;
-  const account = await begin(test);
+  const account = await prepare(test);
   if (typeof account === 'string') return EXIT[account];
   const { region } = account;
-  const verdict = await deployAndLook(test, account);
+  const verdict = await deployAndCheck(test, account);
   if (keep) {
     terminal.print('', ...keptLines(stack, region, (await findLeftovers(cloud, stack)) ?? []));
     return EXIT[verdict];
   }
-  const isGone = await cleanUp({ cloud, terminal, stack, region, leave: interrupts.leave });
-  return EXIT[verdict === 'passed' && !isGone ? 'failed' : verdict];
+  const isDeleted = await cleanUp({ cloud, terminal, stack, region, leave: interrupts.leave });
+  return EXIT[verdict === 'passed' && !isDeleted ? 'failed' : verdict];
 }
 
-/** Where it is deployed, if it may be. */
-async function begin({ cloud, terminal, stack, yes, keep, interrupts }: Integration): Promise<Account | Verdict> {
+/** Checks the account and asks for confirmation. Returns the account, or the verdict if nothing is deployed. */
+async function prepare({ cloud, terminal, stack, yes, keep, interrupts }: Integration): Promise<Account | Verdict> {
   const { print: say, ask } = terminal;
   try {
     const account = await cloud.account();
@@ -53,20 +53,23 @@ async function begin({ cloud, terminal, stack, yes, keep, interrupts }: Integrat
     say(...planLines(account, stack, keep));
     if (!(await cloud.isBootstrapped())) throw new SetupError(bootstrapAdvice(account));
     if (!yes) {
-      if (!ask) throw new SetupError('Nobody can be asked here, so nothing was done. Pass --yes if you mean it.');
-      const said = await ask('Go on? [y/N] ');
-      if (!/^y(es)?$/i.test(said?.trim() ?? '')) throw new SetupError('Nothing was done.');
+      if (!ask)
+        throw new SetupError(
+          'There is no terminal to ask in, so nothing was deployed. Pass --yes to run without a prompt.',
+        );
+      const reply = await ask('Continue? [y/N] ');
+      if (!/^y(es)?$/i.test(reply?.trim() ?? '')) throw new SetupError('Nothing was deployed.');
     }
     interrupts.stop.throwIfAborted();
     return account;
   } catch (error) {
     const isInterrupted = error instanceof Interrupted || interrupts.stop.aborted;
-    say(isInterrupted ? 'Stopped. Nothing was done.' : `✗ ${(error as Error).message}`);
-    return isInterrupted ? 'interrupted' : 'notBegun';
+    say(isInterrupted ? 'Stopped. Nothing was deployed.' : `✗ ${(error as Error).message}`);
+    return isInterrupted ? 'interrupted' : 'notStarted';
   }
 }
 
-async function deployAndLook(test: Integration, account: Account): Promise<Verdict> {
+async function deployAndCheck(test: Integration, account: Account): Promise<Verdict> {
   const { cloud, terminal, stack, interrupts, story } = test;
   const { stop } = interrupts;
   try {
@@ -74,7 +77,7 @@ async function deployAndLook(test: Integration, account: Account): Promise<Verdi
     const { apiUrl } = await cloud.deploy(stack, operatorsOf(account.caller), stop);
     terminal.print('', `Deployed: ${apiUrl}`);
     const failed = await story(apiUrl);
-    terminal.print(failed === 0 ? 'All is as it must be.' : `${failed} of these must be otherwise.`);
+    terminal.print(failed === 0 ? 'All checks passed.' : `Failed checks: ${failed}.`);
     return failed === 0 ? 'passed' : 'failed';
   } catch (error) {
     terminal.print('', stop.aborted ? 'Stopped.' : `✗ ${(error as Error).message}`);

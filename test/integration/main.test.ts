@@ -19,26 +19,26 @@ const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 freshServices();
 afterEach(() => void vi.unstubAllEnvs());
 
-/** Runs the program as a process of its own; `heard` sees what it says as it does. */
+/** Runs the program in its own process; `onOutput` receives its output so far. */
 async function run(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  heard: (said: string, pid: number) => void = () => {},
+  onOutput: (output: string, pid: number) => void = () => {},
 ) {
   const { PATH, HOME, TMPDIR } = process.env;
   const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH, HOME, TMPDIR, ...env } });
   onTestFinished(() => void child.kill('SIGKILL'));
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (piece) => {
-      said += piece;
-      heard(said, Number(child.pid));
+      output += piece;
+      onOutput(output, Number(child.pid));
     });
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  return { code, said };
+  return { code, output };
 }
 
-/** An account on this machine: engines, a gateway, and what is left of AWS. */
+/** A local account: engines, a gateway, and a fake of the other AWS services. */
 async function account(fake: Partial<FakeAws> = {}, options: RehearsalOptions = {}) {
   const callers: Record<string, IamCaller> = {};
   const kept: unknown[] = [];
@@ -67,14 +67,14 @@ async function account(fake: Partial<FakeAws> = {}, options: RehearsalOptions = 
   return { ...deployed, aws, env, s3, kept };
 }
 
-/** A configuration of AWS with a region. */
+/** An AWS configuration file with a region. */
 function configFile(region: string): string {
   const file = join(freshFolder(), 'config');
   writeFileSync(file, `[default]\nregion = ${region}\n`);
   return file;
 }
 
-/** Whom the template that CDK deployed lets in. */
+/** The IAM callers in the template that CDK deployed. */
 function callersIn({ Resources }: Template): Record<string, IamCaller> {
   const [api] = Object.entries(Resources).filter(
     ([id, { Type }]) => Type === 'AWS::Lambda::Function' && /^WaitstateApi\w{8}$/.test(id),
@@ -91,91 +91,100 @@ function textOf(value: unknown): string {
   return join ? join[1].map(textOf).join(join[0]) : (PSEUDO[ref ?? ''] ?? '?');
 }
 
-// CDK bundles all that it deploys.
+// CDK bundles all functions, which takes a while.
 const CDK_MS = 300_000;
 
 describe('npm run integ', () => {
   it(
-    'deploys by CDK, tells the story with the credentials of the environment, and leaves nothing',
+    'deploys with CDK, runs the story with the credentials of the environment, and leaves nothing behind',
     async () => {
       const { aws, env, s3, bucket, kept } = await account();
-      const { code, said } = await run(['--yes'], env);
-      const lines = said.split('\n').filter((line) => /^[✓✗]/.test(line));
+      const { code, output } = await run(['--yes'], env);
+      const lines = output.split('\n').filter((line) => /^[✓✗]/.test(line));
       expect([code, lines.map((line) => line[0]).join('')]).toEqual([0, '✓✓✓✓✓✓✓✓✓✓✓']);
-      expect(said).toMatch(/Deployed: http.*\n.*API answers who deployed it/);
-      expect(said).toContain('| All is well.');
-      expect(lines.at(-1)).toMatch(/^✓ WaitstateInteg-[0-9a-f]{8} is gone\.$/);
-      expect([aws.isThere(), kept]).toEqual([false, []]);
+      expect(output).toMatch(/Deployed: http.*\n.*API accepts the caller/);
+      expect(output).toContain('| All is well.');
+      expect(lines.at(-1)).toMatch(/^✓ WaitstateInteg-[0-9a-f]{8} is deleted\.$/);
+      expect([aws.hasStack(), kept]).toEqual([false, []]);
       expect((await s3.send(new ListObjectsV2Command({ Bucket: bucket }))).KeyCount).toBe(0);
     },
     CDK_MS,
   );
 
   it(
-    'ends CDK and removes what there is after a Ctrl-C, though npm passes it on once more',
+    'ends CDK and removes the stack after Ctrl-C, although npm forwards it once more',
     async () => {
       let pid = 0;
-      const asked = (action: string): Promise<void> | void => {
+      const onRequest = (action: string): Promise<void> | void => {
         if (action !== 'ExecuteChangeSet') return;
         for (let times = 0; times < 2; times++) process.kill(pid, 'SIGINT');
-        // CDK waits for an answer; whoever ends it must not.
+        // CDK waits for this response, and ending CDK must not.
         return new Promise(() => {});
       };
-      const { aws, env } = await account({ asked });
-      // Where the SDK finds another region than CDK would.
+      const { aws, env } = await account({ onRequest });
+      // The SDK finds another region than CDK would.
       const elsewhere = {
         ...env,
         AWS_CONFIG_FILE: configFile(REGION),
         AWS_REGION: undefined,
         AWS_DEFAULT_REGION: 'us-east-1',
       };
-      const { code, said } = await run(['--yes'], elsewhere, (_, child) => {
+      const { code, output } = await run(['--yes'], elsewhere, (_, child) => {
         pid = child;
       });
-      expect([code, aws.isThere()]).toEqual([130, false]);
+      expect([code, aws.hasStack()]).toEqual([130, false]);
       expect(aws.requests).toContain('ExecuteChangeSet');
-      expect(said).toMatch(/\nStopped\.\n\nRemoving WaitstateInteg-.*✓ WaitstateInteg-\w+ is gone\.\n$/s);
+      expect(output).toMatch(/\nStopped\.\n\nRemoving WaitstateInteg-.*✓ WaitstateInteg-\w+ is deleted\.\n$/s);
     },
     CDK_MS,
   );
 
-  it('does nothing in an account that CDK cannot deploy to', async () => {
+  it('does nothing in an account without the CDK bootstrap', async () => {
     const { aws, env } = await account({ isBootstrapped: false });
-    const { code, said } = await run(['--yes'], env);
+    const { code, output } = await run(['--yes'], env);
     expect([code, aws.requests]).toEqual([2, ['GetCallerIdentity', 'AmazonSSM.GetParameter']]);
-    expect(said).toContain(`npx cdk bootstrap aws://${ACCOUNT}/${REGION}`);
+    expect(output).toContain(`npx cdk bootstrap aws://${ACCOUNT}/${REGION}`);
   });
 
-  it('does nothing without --yes where nobody can be asked', async () => {
+  it('does nothing without --yes and a terminal', async () => {
     const { aws, env } = await account();
-    const { code, said } = await run([], env);
-    expect([code, said]).toEqual([2, expect.stringContaining('Pass --yes if you mean it.')]);
+    const { code, output } = await run([], env);
+    expect([code, output]).toEqual([2, expect.stringContaining('Pass --yes to run without a prompt.')]);
     expect(aws.requests).toEqual(['GetCallerIdentity', 'AmazonSSM.GetParameter']);
   });
 
-  it('says what is missing without credentials or region, and when AWS refuses them', async () => {
+  it('names missing or rejected credentials and a missing region', async () => {
     const { env } = await account();
     const without = (...names: string[]) =>
       run(['--yes'], { ...env, ...Object.fromEntries(names.map((name) => [name, ''])) });
-    const nobody = await without('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN');
-    expect([nobody.code, nobody.said]).toEqual([2, expect.stringMatching(/^✗ No AWS credentials were found\. Log in/)]);
-    const nowhere = await without('AWS_REGION');
-    expect([nowhere.code, nowhere.said]).toEqual([2, expect.stringMatching(/^✗ No region was found\. Set AWS_REGION/)]);
-    const forged = await run(['--yes'], { ...env, AWS_SECRET_ACCESS_KEY: 'another' });
-    expect([forged.code, forged.said]).toEqual([
+    const noCredentials = await without('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN');
+    expect([noCredentials.code, noCredentials.output]).toEqual([
       2,
-      expect.stringMatching(/^✗ AWS does not take the credentials: SignatureDoesNotMatch .*Log in again/),
+      expect.stringMatching(/^✗ No AWS credentials were found\. Log in/),
     ]);
-    const away = await run(['--yes'], { ...env, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' });
-    expect([away.code, away.said]).toEqual([2, expect.stringMatching(/^✗ STS in eu-west-1 does not answer/)]);
+    const noRegion = await without('AWS_REGION');
+    expect([noRegion.code, noRegion.output]).toEqual([
+      2,
+      expect.stringMatching(/^✗ No region was found\. Set AWS_REGION/),
+    ]);
+    const forged = await run(['--yes'], { ...env, AWS_SECRET_ACCESS_KEY: 'another' });
+    expect([forged.code, forged.output]).toEqual([
+      2,
+      expect.stringMatching(/^✗ AWS rejected the credentials: SignatureDoesNotMatch .*Log in again/),
+    ]);
+    const unreachable = await run(['--yes'], { ...env, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' });
+    expect([unreachable.code, unreachable.output]).toEqual([
+      2,
+      expect.stringMatching(/^✗ STS in eu-west-1 does not respond/),
+    ]);
   });
 
-  it('says in its help that the project does not run it on AWS, and what it ends with', async () => {
-    const { code, said } = await run(['--help']);
+  it('states in its help that CI does not run it on AWS, and lists its exit codes', async () => {
+    const { code, output } = await run(['--help']);
     expect(code).toBe(0);
-    for (const words of ['The project itself does not run this', '--yes', '--keep', 'cents', 'Ends with 0'])
-      expect(said).toContain(words);
+    for (const words of ['CI of the project does not run this', '--yes', '--keep', 'cents', 'Exit codes: 0'])
+      expect(output).toContain(words);
     const unknown = await run(['--force']);
-    expect([unknown.code, unknown.said]).toEqual([2, expect.stringContaining("Unknown option '--force'")]);
+    expect([unknown.code, unknown.output]).toEqual([2, expect.stringContaining("Unknown option '--force'")]);
   });
 });

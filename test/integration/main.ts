@@ -1,4 +1,4 @@
-// Tests Waitstate in a real AWS account. Nothing else runs this: neither `npm test` nor the CI of the project has an account.
+// Tests Waitstate in a real AWS account. Neither `npm test` nor CI runs this, because they have no account.
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -12,28 +12,28 @@ import { story } from './story/story.ts';
 
 const HELP = `npm run integ -- [options]
 
-Tests Waitstate in your AWS account: deploys the app of this repository under a new name, uses it through its API as people
-and programs do, and removes it again, also when something fails and after Ctrl-C. It says what it will do, where, and what it
-costs (a few US cents), and asks before it begins.
+Tests Waitstate in your AWS account: deploys the app of this repository as a new stack, uses it
+through its API, and removes it again, also after a failure or Ctrl-C. It prints what it does, where,
+and what it costs (a few US cents), and asks before it starts.
 
-The project itself does not run this: its tests and its CI run the same programs against stand-ins for AWS, and nothing else.
+The CI of the project does not run this. It runs the same programs against local stand-ins for AWS.
 
-Credentials and region are found as the AWS SDK finds them (AWS_PROFILE, AWS_REGION …): those of a role or a user that may
-deploy with CDK, call the API, and read what was deployed.
+Credentials and region come from the AWS SDK (AWS_PROFILE, AWS_REGION …). The role or user must be
+allowed to deploy with CDK, to call the API, and to read the deployed resources.
 
-  --yes     begin without asking
-  --keep    leave everything that was deployed
-  --help    this
+  --yes     start without a prompt
+  --keep    keep the stack
+  --help    show this help
 
-Ends with 0 when all is as it must be; 1 when something is not, or could not be removed; 2 when it could not begin; 130 after
-Ctrl-C.`;
+Exit codes: 0 all checks passed; 1 a check failed, or the stack could not be removed; 2 the test
+could not start; 130 stopped by Ctrl-C.`;
 
 const OPTIONS = { yes: { type: 'boolean' }, keep: { type: 'boolean' }, help: { type: 'boolean' } } as const;
 
 const terminal = processTerminal();
 
-/** What the command line asks for; undefined when it cannot be. */
-function asked() {
+/** The options of the command line; undefined if they are invalid. */
+function readOptions() {
   try {
     return parseArgs({ options: OPTIONS }).values;
   } catch (error) {
@@ -43,8 +43,8 @@ function asked() {
 }
 
 async function main(): Promise<number> {
-  const flags = asked();
-  if (!flags) return EXIT.notBegun;
+  const flags = readOptions();
+  if (!flags) return EXIT.notStarted;
   const { yes = false, keep = false, help = false } = flags;
   if (help) {
     terminal.print(...HELP.split('\n'));
@@ -62,7 +62,7 @@ async function main(): Promise<number> {
   });
 }
 
-// Whoever closes the terminal still wants nothing to be left.
+// The stack must be removed even if the terminal was closed.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 process.exitCode = await main();

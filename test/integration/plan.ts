@@ -1,46 +1,46 @@
 import type { Account, Leftover } from './cloud.ts';
 
-/** What people must know before they say yes. */
+/** The plan that is printed before the prompt. */
 export const planLines = ({ id, region, caller }: Account, stack: string, keep: boolean): readonly string[] => [
   'This tests Waitstate in a real AWS account. The tests and the CI of the project do not:',
-  'they go as far as one can without AWS.',
+  'they run against local engines.',
   '',
   `  account  ${id}, as ${caller}`,
   `  region   ${region}`,
-  `  deploys  the stack ${stack} by CDK: a table, a bucket, functions, an HTTP API, a queue,`,
+  `  deploys  the stack ${stack} with CDK: a table, a bucket, functions, an HTTP API, a queue,`,
   '           topics, a bus, alarms, a dashboard',
-  '  then     starts runs, answers approvals, waits for a timer, looks for errors',
+  '  then     starts runs, decides approvals, waits for a timer, checks for errors',
   keep
-    ? '  and      leaves everything, since you said --keep'
-    : '  and      removes the stack with all runs in it, also after Ctrl-C or when something fails',
+    ? '  and      keeps everything, because of --keep'
+    : '  and      removes the stack with all its runs, also after Ctrl-C or a failure',
   '  takes    about 15 minutes',
-  '  costs    less than 10 US cents, most of it for alarms, metrics and the dashboard by the hour',
-  '  leaves   the code of the functions in the bucket that "cdk bootstrap" made; traces and metrics,',
-  '           until AWS drops them; the backup that DynamoDB keeps of a removed table, 35 days at no charge',
+  '  costs    less than 10 US cents, mostly for alarms, metrics and the dashboard',
+  '  leaves   the code of the functions in the bucket of "cdk bootstrap"; traces and metrics,',
+  '           until AWS deletes them; the backup of the deleted table, for 35 days at no charge',
   '',
 ];
 
-/** What to run where CDK has never deployed. */
+/** The message for an account without the CDK bootstrap. */
 export const bootstrapAdvice = ({ id, region }: Account): string =>
-  `CDK cannot deploy to account ${id} in ${region} yet. Prepare it once, then try again: npx cdk bootstrap aws://${id}/${region}`;
+  `Account ${id} in ${region} is not bootstrapped for CDK. Run this once, then try again: npx cdk bootstrap aws://${id}/${region}`;
 
-/** What to do with a stack that stays. */
+/** How to use and remove a stack that is kept. */
 export const keptLines = (stack: string, region: string, left: readonly Leftover[]): readonly string[] => [
-  `${stack} stays, as you said. It costs about 10 US dollars a month. To look at it:`,
+  `${stack} is kept. It costs about 10 US dollars a month. To open its console:`,
   `  npm run -s waitstate -- console --stack ${stack} --region ${region}`,
   'To remove it:',
   ...removalLines(stack, region, left),
 ];
 
-const MOST_LINES = 12;
+const MAX_LINES = 12;
 
-/** What could not be removed. */
+/** The remaining resources of a stack. */
 export function leftLines(left: readonly Leftover[] | undefined): readonly string[] {
-  if (!left) return ['  What is left of it could not be found out.'];
-  const more = left.length - MOST_LINES;
+  if (!left) return ['  Its remaining resources could not be listed.'];
+  const more = left.length - MAX_LINES;
   return [
-    '  Still there, or being removed just now:',
-    ...left.slice(0, MOST_LINES).map(({ type, name }) => `  ${type} ${name}`),
+    '  Remaining, or still being deleted:',
+    ...left.slice(0, MAX_LINES).map(({ type, name }) => `  ${type} ${name}`),
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];
 }

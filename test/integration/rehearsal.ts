@@ -14,7 +14,7 @@ export const REGION = 'eu-west-1';
 export const ACCOUNT = '111122223333';
 export const CALLER = `arn:aws:sts::${ACCOUNT}:assumed-role/Admin/me`;
 
-/** What makes programs use that key there, and nothing else that this machine has. */
+/** Makes programs use this key and region, and no other configuration of this machine. */
 export const ENVIRONMENT = {
   ...{ AWS_ACCESS_KEY_ID: KEY.accessKeyId, AWS_SECRET_ACCESS_KEY: KEY.secretAccessKey },
   ...{ AWS_SESSION_TOKEN: KEY.sessionToken, AWS_REGION: REGION, AWS_EC2_METADATA_DISABLED: 'true' },
@@ -27,7 +27,7 @@ const CALLERS: Readonly<Record<string, IamCaller>> = {
   },
 };
 
-/** An answer on its way through the gateway. */
+/** A response that passes through the gateway. */
 export interface Passing {
   readonly status: number;
   readonly body: string;
@@ -36,17 +36,17 @@ export interface Passing {
 export interface RehearsalOptions {
   /** @default the caller is an operator and an approver */
   readonly callers?: Readonly<Record<string, IamCaller>>;
-  /** What of it does not work. @default everything does */
+  /** The part that is broken. @default none */
   readonly broken?: 'signatures' | 'agents' | 'schedule';
-  /** Changes what is answered. @default it is passed as it is */
+  /** Changes responses. @default unchanged */
   readonly bend?: (request: string, answer: Passing) => Passing;
 }
 
 const AGENTS = { refunds, 'model-loop': assistant };
 
 /**
- * What the app deploys, on the engines: the real handlers and agents behind a gateway that checks signatures. A minute
- * passes whenever somebody looks at a run.
+ * The example app on local engines: the real handlers and agents behind a gateway that checks signatures. The clock
+ * moves ahead by a minute whenever a run is read.
  */
 export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) => answer }: RehearsalOptions = {}) {
   for (const [name, value] of Object.entries(ENVIRONMENT)) vi.stubEnv(name, value);
@@ -56,7 +56,7 @@ export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) 
     identify: identifyFromAuthorizer({ iam: callers }),
   });
   const { clock, storage, behind } = scene;
-  if (broken === 'agents') scene.failing.set('*', new Error('Nobody may invoke them.'));
+  if (broken === 'agents') scene.failing.set('*', new Error('Access denied.'));
   let requests = 0;
   for (const [name, agent] of Object.entries(AGENTS)) {
     const handler = agent
@@ -65,10 +65,10 @@ export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) 
     behind.set(`${name}-fn`, (event) => handler(event, lambdaContext(`${name}-${++requests}`)));
   }
   const telemetry = { log: () => {}, count: () => {}, traceInvocation: <T>(run: () => Promise<T>) => run() };
-  const gauge = createGaugeHandler({ records: storage.records, tenants: ['default'], telemetry: telemetry, clock });
+  const gauge = createGaugeHandler({ records: storage.records, tenants: ['default'], telemetry, clock });
 
   let turn = Promise.resolve<unknown>(undefined);
-  /** What happens on AWS while somebody waits, one thing after the other. */
+  /** Simulates what happens on AWS within a minute. */
   const passMinute = (): Promise<unknown> => {
     turn = turn.then(async () => {
       clock.moveTo(clock.now() + 60_000);
@@ -83,12 +83,12 @@ export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) 
   const answered = async (request: IncomingMessage, body: Buffer): Promise<Passing> => {
     const { method = '', url = '', headers } = request;
     const { pathname, search } = new URL(url, 'http://gateway');
-    const isOpen = pathname === '/' || pathname.startsWith('/approvals/');
-    const isRefused = signatureProblem(request, body, KEY, REGION) !== undefined && broken !== 'signatures';
-    if (isRefused && !isOpen) return { status: 403, body: '{"message":"Forbidden"}' };
+    const isPublic = pathname === '/' || pathname.startsWith('/approvals/');
+    const isUnsigned = signatureProblem(request, body, KEY, REGION) !== undefined && broken !== 'signatures';
+    if (isUnsigned && !isPublic) return { status: 403, body: '{"message":"Forbidden"}' };
     if (method === 'GET' && /^\/api\/runs\/[^/]+$/.test(pathname)) await passMinute();
     const event = httpEvent(method, `${decodeURIComponent(pathname)}${search}`, { headers, body: body.toString() });
-    const requestContext = { ...event.requestContext, ...(!isOpen && { authorizer: { iam: { userArn: CALLER } } }) };
+    const requestContext = { ...event.requestContext, ...(!isPublic && { authorizer: { iam: { userArn: CALLER } } }) };
     const answer = await scene.api({ ...event, requestContext });
     return { status: answer.statusCode, body: answer.body };
   };

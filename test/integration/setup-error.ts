@@ -1,4 +1,4 @@
-/** Nothing was deployed, because something is missing; the message says what to do. */
+/** The test cannot start, and nothing was deployed; the message says what to do. */
 export class SetupError extends Error {
-  override readonly name = 'CannotBegin';
+  override readonly name = 'SetupError';
 }

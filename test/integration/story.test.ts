@@ -12,13 +12,13 @@ import { story } from './story/story.ts';
 freshServices();
 afterEach(() => void vi.unstubAllEnvs());
 
-interface Told extends RehearsalOptions {
+interface StoryOptions extends RehearsalOptions {
   readonly cloud?: Partial<Pick<Cloud, 'invoke' | 'deadLetters' | 'doctor'>>;
   readonly stopsAfterPauses?: number;
 }
 
-/** Tells the story on a rehearsal; no time passes in its pauses. */
-async function tell({ cloud, stopsAfterPauses = Infinity, ...options }: Told = {}) {
+/** Runs the story on a rehearsal, without real pauses. */
+async function runStory({ cloud, stopsAfterPauses = Infinity, ...options }: StoryOptions = {}) {
   const deployed = await rehearsal(options);
   const lines: string[] = [];
   const stop = new AbortController();
@@ -38,11 +38,11 @@ async function tell({ cloud, stopsAfterPauses = Infinity, ...options }: Told = {
       ...cloud,
     },
   };
-  const failed = await story(scene, { print: (...said) => void lines.push(...said.map(String)) }).catch(String);
-  return { failed, lines, deployed, told: lines.join('\n') };
+  const failed = await story(scene, { print: (...printed) => void lines.push(...printed.map(String)) }).catch(String);
+  return { failed, lines, deployed, output: lines.join('\n') };
 }
 
-/** Changes the JSON of the answers to these requests. */
+/** Changes the JSON responses to these requests. */
 const bending =
   (which: RegExp, change: (body: never) => unknown) =>
   (request: string, { status, body }: Passing): Passing =>
@@ -50,47 +50,47 @@ const bending =
       ? { status, body: JSON.stringify(change(JSON.parse(body) as never)) }
       : { status, body };
 
-describe('the story on what is deployed', () => {
-  it('is told to its end by the real handlers and agents, behind a gateway that checks signatures', async () => {
-    const { failed, lines, deployed } = await tell();
+describe('the story', () => {
+  it('passes with the real handlers and agents behind a gateway that checks signatures', async () => {
+    const { failed, lines, deployed } = await runStory();
     expect(lines.filter((line) => !line.startsWith('✓'))).toEqual([]);
     expect([failed, lines.length]).toEqual([0, 10]);
     expect(paidIn(payments)).toEqual([['refund of o-17', 80]]);
-    // That the state was kept there is what the check is about.
+    // The check is only meaningful if the state was stored in the bucket.
     const { Contents = [] } = await s3Client().send(new ListObjectsV2Command({ Bucket: deployed.bucket }));
     expect(Contents.some(({ Key = '', Size = 0 }) => Key.startsWith('default/integ-saved/') && Size > 50_000)).toBe(
       true,
     );
   });
 
-  it('ends at once where the API does not know who deployed it', async () => {
-    const { failed, told } = await tell({ callers: {} });
+  it('ends immediately if the API does not accept the caller', async () => {
+    const { failed, output } = await runStory({ callers: {} });
     expect(failed).toBe(1);
-    expect(told).toContain(
-      '✗ the API answers who deployed it\n  An answer to a signed GET /api/me was expected within 90 seconds; found 401',
+    expect(output).toContain(
+      '✗ the API accepts the caller\n  A response to a signed GET /api/me was expected within 90 seconds; found 401',
     );
-    expect(told).toContain('The rest was not looked at.');
+    expect(output).toContain('The other checks were skipped.');
   });
 
-  it.each<[string, RegExp, Told]>([
+  it.each<[string, RegExp, StoryOptions]>([
     [
-      'requests without a signature are answered',
-      /✗ without a signature.*\n {2}GET \/api\/runs must answer 401 or 403; it answered 200/,
+      'unsigned requests are accepted',
+      /✗ requests without a valid signature.*\n {2}GET \/api\/runs must return 401 or 403; found 200/,
       { broken: 'signatures' },
     ],
     [
-      'nobody invokes agents',
+      'agents are not invoked',
       /✗ a refund waits.*\n {2}Run "integ-refund" with status WAITING_FOR_APPROVAL was expected within 240 seconds; found READY/,
       { broken: 'agents' },
     ],
     [
-      'nobody sweeps',
+      'the sweeper does not run',
       /✗ a run that waits for five minutes.*\n {2}Run "integ-timer" with status SUCCEEDED was expected within 480 seconds; found WAITING_FOR_SIGNAL/,
       { broken: 'schedule' },
     ],
     [
-      'links are answered by something else',
-      /✗ a link that nobody made.*\n.*found undefined/,
+      'links are not served by the application',
+      /✗ an unknown approval link.*\n.*found undefined/,
       {
         bend: (request, answer) =>
           request.includes('/approvals/') && answer.body.includes('APPROVAL_NOT_FOUND')
@@ -100,7 +100,7 @@ describe('the story on what is deployed', () => {
     ],
     [
       'a step is recorded twice',
-      /✗ a refund waits.*\n {2}How often the step "pay" was recorded must be 1; found 2/,
+      /✗ a refund waits.*\n {2}The number of records of the step "pay" must be 1; found 2/,
       {
         bend: bending(/checkpoints\?limit/, ({ checkpoints }: { checkpoints: readonly { step?: string }[] }) => ({
           checkpoints: [...checkpoints, ...checkpoints.filter(({ step }) => step === 'pay')],
@@ -108,7 +108,7 @@ describe('the story on what is deployed', () => {
       },
     ],
     [
-      'the result is another',
+      'the result differs',
       /The result must be \{"refunded":true,"paid":80/,
       {
         bend: bending(/integ-refund$/, (run: object) =>
@@ -128,12 +128,12 @@ describe('the story on what is deployed', () => {
     ],
     [
       'one vote is enough',
-      /The approval of one of two must be "PENDING"; found "APPROVED"/,
+      /The status after one of two votes must be "PENDING"; found "APPROVED"/,
       { bend: bending(/decide$/, (approval: object) => ({ ...approval, status: 'APPROVED' })) },
     ],
     [
       'a state is damaged',
-      /✗ a state that is kept.*\n {2}The state that is loaded must be/,
+      /✗ a large state.*\n {2}The loaded state must be/,
       {
         bend: bending(/load$/, ({ checkpoint, ...rest }: { checkpoint: object }) => ({
           ...rest,
@@ -142,13 +142,13 @@ describe('the story on what is deployed', () => {
       },
     ],
     [
-      'who writes late is not refused',
-      /POST \/api\/runs\/integ-saved\/checkpoints must answer 412; it answered 201/,
+      'a stale write is accepted',
+      /POST \/api\/runs\/integ-saved\/checkpoints must return 412; found 201/,
       { bend: (_, answer) => (answer.status === 412 ? { ...answer, status: 201 } : answer) },
     ],
     [
-      'a cancelled run still asks',
-      /✗ a run that is cancelled.*\n {2}The approval must be "WITHDRAWN"; found "PENDING"/,
+      'a cancelled run keeps its approval',
+      /✗ a cancelled run.*\n {2}The status of its approval must be "WITHDRAWN"; found "PENDING"/,
       {
         bend: bending(/integ-cancel\/approvals$/, ({ approvals }: { approvals: object[] }) => ({
           approvals: approvals.map((each) => ({ ...each, status: 'PENDING' })),
@@ -156,18 +156,18 @@ describe('the story on what is deployed', () => {
       },
     ],
     [
-      'a run could not be swept',
-      /✗ the functions on a schedule.*\n {2}How many runs could not be swept must be 0; found 2/,
+      'a run cannot be swept',
+      /✗ the scheduled functions.*\n {2}The number of runs that failed in a sweep must be 0; found 2/,
       { cloud: { invoke: async () => ({ failed: 2 }) } },
     ],
     [
       'a function fails',
-      /✗ the functions on a schedule.*\n {2}No permission/,
+      /✗ the scheduled functions.*\n {2}No permission/,
       { cloud: { invoke: () => Promise.reject(new Error('No permission')) } },
     ],
     [
-      'something was given up',
-      /✗ nothing was given up.*\n {2}How many there are must be 0; found 3/,
+      'there are dead letters',
+      /✗ the dead-letter queue is empty.*\n {2}The number of messages must be 0; found 3/,
       { cloud: { deadLetters: async () => 3 } },
     ],
     [
@@ -175,16 +175,16 @@ describe('the story on what is deployed', () => {
       /✗ waitstate doctor.*\n {2}Its exit code must be 0; found 1/,
       { cloud: { doctor: async () => 1 } },
     ],
-  ])('says so when %s, and looks at the rest', async (_, said, told) => {
-    const { failed, lines, told: all } = await tell(told);
-    expect(all).toMatch(said);
+  ])('reports if %s, and continues with the other checks', async (_, expected, options) => {
+    const { failed, lines, output } = await runStory(options);
+    expect(output).toMatch(expected);
     expect(failed).toBeGreaterThan(0);
     expect(lines.filter((line) => /^[✓✗]/.test(line))).toHaveLength(10);
   });
 
-  it('stops where it is when somebody wants it to', async () => {
-    const { failed, told } = await tell({ stopsAfterPauses: 0 });
+  it('stops when its signal aborts', async () => {
+    const { failed, output } = await runStory({ stopsAfterPauses: 0 });
     expect(failed).toBe('Error: stopped');
-    expect(told).not.toContain('✗');
+    expect(output).not.toContain('✗');
   });
 });

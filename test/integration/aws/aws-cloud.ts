@@ -20,7 +20,7 @@ const WAITSTATE = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url)
 
 const Outputs = z.record(z.string(), z.looseObject({ [STACK_OUTPUTS.apiUrl]: z.string() }));
 
-/** AWS, with the credentials and the region that the SDK finds; `line` hears what the programs say that are run. */
+/** AWS with the credentials and region of the SDK; `line` receives the output of child programs. */
 export function awsCloud({ line }: { line(text: string): void }): Cloud {
   const stacks = new CloudFormationClient({});
 
@@ -32,26 +32,26 @@ export function awsCloud({ line }: { line(text: string): void }): Cloud {
     });
     const credentials = await stacks.config.credentials().catch((cause: Error) => {
       throw new SetupError(
-        `No AWS credentials were found. Log in (such as by "aws sso login"), or set AWS_PROFILE or AWS_ACCESS_KEY_ID. AWS says: ${cause.message}`,
+        `No AWS credentials were found. Log in (for example with "aws sso login"), or set AWS_PROFILE or AWS_ACCESS_KEY_ID. The SDK reports: ${cause.message}`,
         { cause },
       );
     });
     return { region, credentials };
   }
 
-  const running = async (signal: AbortSignal) => {
+  const runOptions = async (signal: AbortSignal) => {
     const { region } = await signing();
     return { environment: { AWS_REGION: region, AWS_DEFAULT_REGION: region }, signal, line };
   };
 
-  /** Runs CDK on the app of this repository, without a trace in the working directory. */
+  /** Runs CDK on the app of this repository, with its output in a temporary folder. */
   async function cdk(command: string, stack: string, options: readonly string[], signal: AbortSignal): Promise<void> {
     const output = await mkdtemp(join(tmpdir(), 'waitstate-integ-'));
     const context = ['-c', `stack=${stack}`, '-c', 'disposable=true'];
     const args = [command, stack, ...context, ...options, '--output', output, '--no-notices', '--ci'];
     try {
-      const code = await runProgram(CDK, args, await running(signal));
-      if (code !== 0) throw new Error(`"cdk ${command}" ended with ${code}; what it says is above.`);
+      const code = await runProgram(CDK, args, await runOptions(signal));
+      if (code !== 0) throw new Error(`"cdk ${command}" failed with exit code ${code}. See its output above.`);
     } finally {
       await rm(output, { recursive: true, force: true });
     }
@@ -59,7 +59,7 @@ export function awsCloud({ line }: { line(text: string): void }): Cloud {
 
   async function existing(stack: string) {
     const resources = await resourcesOf(stacks, stack);
-    if (!resources) throw new Error(`There is no stack ${stack}.`);
+    if (!resources) throw new Error(`The stack ${stack} does not exist.`);
     return resources;
   }
 
@@ -74,7 +74,7 @@ export function awsCloud({ line }: { line(text: string): void }): Cloud {
       try {
         await cdk('deploy', stack, [...options, '--outputs-file', file], signal);
         const { [stack]: outputs } = Outputs.parse(JSON.parse(await readFile(file, 'utf8')));
-        if (!outputs) throw new Error(`"cdk deploy" wrote no outputs of ${stack}.`);
+        if (!outputs) throw new Error(`"cdk deploy" wrote no outputs for ${stack}.`);
         return { apiUrl: outputs[STACK_OUTPUTS.apiUrl] };
       } finally {
         await rm(folder, { recursive: true, force: true });
@@ -93,11 +93,11 @@ export function awsCloud({ line }: { line(text: string): void }): Cloud {
     },
 
     deadLetters: async (stack) => messagesIn(await signing(), nameOf(await existing(stack), 'AWS::SQS::Queue')),
-    doctor: async (stack, signal) => runProgram(WAITSTATE, ['doctor', '--stack', stack], await running(signal)),
+    doctor: async (stack, signal) => runProgram(WAITSTATE, ['doctor', '--stack', stack], await runOptions(signal)),
 
     async empty(stack, signal) {
       const resources = (await resourcesOf(stacks, stack)) ?? [];
-      const client = new S3Client(isElsewhere() ? { forcePathStyle: true } : {});
+      const client = new S3Client(hasCustomEndpoint() ? { forcePathStyle: true } : {});
       for (const bucket of namesOf(resources, 'AWS::S3::Bucket')) await emptyBucket(client, bucket, signal);
     },
 
@@ -112,5 +112,5 @@ export function awsCloud({ line }: { line(text: string): void }): Cloud {
   };
 }
 
-// Engines on one machine have no names for buckets.
-const isElsewhere = (): boolean => Boolean(process.env.AWS_ENDPOINT_URL_S3 || process.env.AWS_ENDPOINT_URL);
+// Local engines do not resolve bucket names as hosts.
+const hasCustomEndpoint = (): boolean => Boolean(process.env.AWS_ENDPOINT_URL_S3 || process.env.AWS_ENDPOINT_URL);

@@ -7,7 +7,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 
-/** Removes all that is in a bucket, in all versions; does nothing when there is no such bucket. */
+/** Removes all objects of a bucket in all versions; does nothing if the bucket does not exist. */
 export async function emptyBucket(client: S3Client, Bucket: string, signal: AbortSignal): Promise<void> {
   const remove = async (list: () => Promise<readonly ObjectIdentifier[]>): Promise<void> => {
     for (;;) {
@@ -20,7 +20,7 @@ export async function emptyBucket(client: S3Client, Bucket: string, signal: Abor
   };
   try {
     await remove(async () => named((await client.send(new ListObjectsV2Command({ Bucket }))).Contents));
-    // Of a bucket that keeps versions, all of this is still there.
+    // A versioned bucket still has old versions and delete markers.
     await remove(async () => {
       const { Versions, DeleteMarkers } = await client.send(new ListObjectVersionsCommand({ Bucket }));
       return [...named(Versions), ...named(DeleteMarkers)];

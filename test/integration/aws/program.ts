@@ -5,22 +5,22 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-export interface Running {
-  /** Set beside what this process has. */
+export interface RunOptions {
+  /** Variables in addition to those of this process. */
   readonly environment: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
-  /** Hears each line of the output. */
+  /** Receives each line of the output. */
   line(text: string): void;
 }
 
 /**
- * Runs a program of Node in this repository, and gives its exit code. It is in a group of its own: a Ctrl-C does not reach
- * it, so that what it does is ended when we say so.
+ * Runs a Node.js program of this repository and returns its exit code. It runs in its own process group, which Ctrl-C
+ * does not reach, and ends when the signal aborts.
  */
 export async function runProgram(
   file: string,
   args: readonly string[],
-  { environment, signal, line }: Running,
+  { environment, signal, line }: RunOptions,
 ): Promise<number> {
   signal.throwIfAborted();
   const child = spawn(process.execPath, [file, ...args], {
@@ -29,7 +29,7 @@ export async function runProgram(
   });
   for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', line);
   const end = (): void => {
-    // Minus: with all that it has started.
+    // A negative id ends the whole process group.
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
   };
   signal.addEventListener('abort', end);

@@ -2,11 +2,11 @@ import type { Account } from '../cloud.ts';
 import { SetupError } from '../setup-error.ts';
 import { type Signing, signedCall } from './signed-call.ts';
 
-/** Who has these credentials. https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html */
+/** The identity of these credentials. https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html */
 export async function identityOf(signing: Signing): Promise<Account> {
   const call = { service: 'sts', headers: FORM, body: 'Action=GetCallerIdentity&Version=2011-06-15' } as const;
   const answer = await signedCall(signing, call).catch((error: Error) => {
-    throw new SetupError(`STS in ${signing.region} does not answer: ${String(error.cause ?? error)}.`, {
+    throw new SetupError(`STS in ${signing.region} does not respond: ${String(error.cause ?? error)}.`, {
       cause: error,
     });
   });
@@ -14,7 +14,7 @@ export async function identityOf(signing: Signing): Promise<Account> {
   const of = (tag: string): string => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1] ?? '';
   if (!answer.ok || of('Arn') === '')
     throw new SetupError(
-      `AWS does not take the credentials: ${of('Code') || answer.status} ${of('Message')}. Log in again (such as by "aws sso login"), or check AWS_PROFILE.`,
+      `AWS rejected the credentials: ${of('Code') || answer.status} ${of('Message')}. Log in again (for example with "aws sso login"), or check AWS_PROFILE.`,
     );
   return { id: of('Account'), caller: of('Arn'), region: signing.region };
 }
@@ -22,7 +22,8 @@ export async function identityOf(signing: Signing): Promise<Account> {
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 /**
- * Whether `cdk bootstrap` was run here: it leaves its version. Where we may not look, CDK may, and will say.
+ * Whether `cdk bootstrap` was run here, which stores its version. If the check is denied, the answer is true: CDK
+ * reports it.
  * https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameter.html
  */
 export async function isBootstrapped(signing: Signing): Promise<boolean> {
@@ -35,7 +36,7 @@ export async function isBootstrapped(signing: Signing): Promise<boolean> {
 }
 
 /**
- * How many messages are in a queue, those that somebody just reads too.
+ * The number of messages in a queue, including those in flight.
  * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueAttributes.html
  */
 export async function messagesIn(signing: Signing, queueUrl: string): Promise<number> {
@@ -46,7 +47,8 @@ export async function messagesIn(signing: Signing, queueUrl: string): Promise<nu
     body: JSON.stringify({ QueueUrl: queueUrl, AttributeNames: names }),
   });
   const text = await answer.text();
-  if (!answer.ok) throw new Error(`The dead letters could not be counted: ${answer.status} ${text}`);
+  if (!answer.ok)
+    throw new Error(`The messages in the dead-letter queue could not be counted: ${answer.status} ${text}`);
   const { Attributes = {} } = JSON.parse(text) as { Attributes?: Readonly<Record<string, string>> };
   return names.reduce((sum, name) => sum + Number(Attributes[name]), 0);
 }

@@ -1,6 +1,6 @@
 import { AwsV4Signer } from 'aws4fetch';
 
-/** Of whoever asks. */
+/** The region and credentials to sign with. */
 export interface Signing {
   readonly region: string;
   readonly credentials: {
@@ -16,7 +16,7 @@ export interface Call {
   readonly body: string;
 }
 
-/** Asks a service of AWS for which no client is installed. Its endpoint is found as the SDK finds it. */
+/** Calls an AWS service for which no client is installed, at the endpoint that the SDK would use. */
 export async function signedCall(
   { region, credentials }: Signing,
   { service, headers, body }: Call,

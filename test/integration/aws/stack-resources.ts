@@ -5,7 +5,7 @@ import {
   type StackResourceSummary,
 } from '@aws-sdk/client-cloudformation';
 
-/** What is there of a stack; undefined when there is no such stack. */
+/** The resources of a stack; undefined if the stack does not exist. */
 export async function resourcesOf(
   client: CloudFormationClient,
   StackName: string,
@@ -23,7 +23,7 @@ export async function resourcesOf(
   );
 }
 
-/** The names of all resources of a type; with `id`, of those whose logical id begins so, before what CDK adds to it. */
+/** The names of all resources of a type, or of those whose logical id is `id` with the hash of CDK. */
 export const namesOf = (resources: readonly StackResourceSummary[], type: string, id = '.*'): readonly string[] =>
   resources
     .filter(({ ResourceType, LogicalResourceId = '' }) => {
@@ -31,13 +31,13 @@ export const namesOf = (resources: readonly StackResourceSummary[], type: string
     })
     .map(({ PhysicalResourceId = '' }) => PhysicalResourceId);
 
-/** The only one of them. */
+/** The name of the only such resource. */
 export function nameOf(resources: readonly StackResourceSummary[], type: string, id?: string): string {
   const found = namesOf(resources, type, id);
   const [name] = found;
   if (name === undefined || found.length > 1)
     throw new Error(
-      `The stack must have one ${type}${id ? ` called ${id}…` : ''}; found ${found.join(', ') || 'none'}.`,
+      `The stack must have one ${type}${id ? ` named ${id}…` : ''}; found ${found.join(', ') || 'none'}.`,
     );
   return name;
 }

@@ -1,6 +1,6 @@
 import type { Sign } from '../../../cli/commands/console/signing.ts';
 
-/** What an API answered to what. */
+/** The response of an API to a request. */
 export interface Answer {
   readonly request: string;
   readonly status: number;
@@ -8,7 +8,7 @@ export interface Answer {
   readonly body: unknown;
 }
 
-interface Sent {
+interface RequestOptions {
   /** @default none */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -16,18 +16,21 @@ interface Sent {
   readonly signed?: boolean;
 }
 
-/** Asks an API. */
-export type Api = (method: 'GET' | 'POST', path: string, sent?: Sent) => Promise<Answer>;
+/** Sends a request to an API. */
+export type Api = (method: 'GET' | 'POST', path: string, options?: RequestOptions) => Promise<Answer>;
 
 const TRIES = 3;
 const TIMEOUT_MS = 35_000;
 
-/** The API at a URL, with signed requests. What does not get through is sent again: the story sends nothing that must not come twice. */
+/**
+ * The API at a URL, with signed requests. Requests without a response are retried, since all requests of the story are
+ * idempotent.
+ */
 export function apiAt(url: string, sign: Sign, signal: AbortSignal): Api {
   return async (method, path, { body, headers = {}, signed = true } = {}) => {
     const target = `${url.replace(/\/+$/, '')}${path}`;
     const bytes = body === undefined ? undefined : new TextEncoder().encode(JSON.stringify(body));
-    const ask = async (): Promise<Answer> => {
+    const send = async (): Promise<Answer> => {
       const all = new Headers(signed ? await sign({ url: target, method, body: bytes }) : {});
       if (bytes) all.set('content-type', 'application/json');
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
@@ -40,16 +43,16 @@ export function apiAt(url: string, sign: Sign, signal: AbortSignal): Api {
     };
     for (let tries = 1; ; tries++) {
       try {
-        return await ask();
+        return await send();
       } catch (error) {
         signal.throwIfAborted();
-        if (tries === TRIES) throw noAnswer(`${method} ${target}`, error);
+        if (tries === TRIES) throw noResponse(`${method} ${target}`, error);
       }
     }
   };
 }
 
-/** JSON where it is JSON; what API Gateway itself says need not be. */
+/** The parsed JSON, or the text; responses of API Gateway itself may not be JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -58,7 +61,9 @@ function parsed(text: string): unknown {
   }
 }
 
-function noAnswer(request: string, error: unknown): Error {
+function noResponse(request: string, error: unknown): Error {
   const { message, cause } = Object(error) as Error;
-  return new Error(`${request} got no answer: ${cause instanceof Error ? cause.message : message}.`, { cause: error });
+  return new Error(`${request} got no response: ${cause instanceof Error ? cause.message : message}.`, {
+    cause: error,
+  });
 }

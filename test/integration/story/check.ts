@@ -3,43 +3,43 @@ import type * as z from 'zod';
 import type { Cloud } from '../cloud.ts';
 import type { Answer, Api } from './api.ts';
 
-/** What a check looks at. */
+/** The deployment that checks use. */
 export interface Scene {
   readonly api: Api;
   readonly cloud: Pick<Cloud, 'invoke' | 'deadLetters' | 'doctor'>;
   readonly stack: string;
-  /** Aborts when somebody wants to stop. */
+  /** Aborts when the user stops the test. */
   readonly signal: AbortSignal;
   pause(milliseconds: number): Promise<void>;
 }
 
-/** Something that must be so; `run` rejects with what is wrong when it is not. */
+/** A check of the deployment; `run` rejects if it fails. */
 export interface Check {
   readonly name: string;
   run(scene: Scene): Promise<void>;
 }
 
-/** The deployment is not as it must be. */
+/** A check found something that is not as expected. */
 export class CheckFailed extends Error {
   override readonly name = 'CheckFailed';
 }
 
-/** Refuses an answer of another status than these. */
+/** Throws unless the response has one of these statuses. */
 export function expectStatus(answer: Answer, ...statuses: readonly number[]): void {
   const { request, status, body } = answer;
   if (!statuses.includes(status))
-    throw new CheckFailed(`${request} must answer ${statuses.join(' or ')}; it answered ${status}: ${short(body)}`);
+    throw new CheckFailed(`${request} must return ${statuses.join(' or ')}; found ${status}: ${short(body)}`);
 }
 
-/** What an answer has, if it is one of this status and shape. */
+/** The body of a response; throws if it has another status or shape. */
 export function read<S extends z.ZodType>(answer: Answer, status: number, schema: S): z.infer<S> {
   expectStatus(answer, status);
   const { data, error } = schema.safeParse(answer.body);
-  if (error) throw new CheckFailed(`${answer.request} answered ${short(answer.body)}: ${error.message}`);
+  if (error) throw new CheckFailed(`${answer.request} returned ${short(answer.body)}: ${error.message}`);
   return data as z.infer<S>;
 }
 
-/** Refuses what is not the same. */
+/** Throws unless the values are equal. */
 export function expectEqual(what: string, found: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(found, expected))
     throw new CheckFailed(`${what} must be ${short(expected)}; found ${short(found)}.`);
@@ -47,7 +47,7 @@ export function expectEqual(what: string, found: unknown, expected: unknown): vo
 
 const PAUSE_MS = 3_000;
 
-/** Looks again and again until there is something, for so many seconds of pauses. */
+/** Polls until a value is found, for at most this many seconds of pauses. */
 export async function until<T>(
   { pause }: Pick<Scene, 'pause'>,
   { what, seconds }: { readonly what: string; readonly seconds: number },

@@ -5,20 +5,20 @@ import { CheckFailed, expectEqual, read, type Scene, until } from './check.ts';
 
 type RunAnswer = z.infer<typeof Run>;
 
-/** Starts a run; the same once more must start nothing. */
+/** Starts a run, and checks that starting it again has no effect. */
 export async function start({ api }: Scene, id: string, agent: string, input: unknown): Promise<void> {
   const body = { agent, id, input };
   const first = await api('POST', '/api/runs', { body });
-  // When an answer was lost on the way, the run is there already.
-  expectEqual('The run that was started', read(first, first.status === 200 ? 200 : 201, Started).run, id);
+  // If a response was lost and the request was retried, the run already exists.
+  expectEqual('The started run', read(first, first.status === 200 ? 200 : 201, Started).run, id);
   const { run, isNew } = read(await api('POST', '/api/runs', { body }), 200, Started);
-  expectEqual('The run that was started again', { run, isNew }, { run: id, isNew: false });
+  expectEqual('The run that was started twice', { run, isNew }, { run: id, isNew: false });
 }
 
-// On a new table, Lambda may take a minute or two before it reads the stream.
+// On a new table, Lambda may take a minute or two until it reads the stream.
 const SECONDS = 240;
 
-/** The run, as soon as it has this status; one that ends in another never will. */
+/** Polls a run until it has this status; throws if it ends with another one. */
 export async function waitForStatus(scene: Scene, id: string, wanted: Status, seconds = SECONDS): Promise<RunAnswer> {
   return until(scene, { what: `Run "${id}" with status ${wanted}`, seconds }, async () => {
     const run = read(await scene.api('GET', `/api/runs/${id}`), 200, Run);

@@ -10,11 +10,11 @@ interface Step {
   readonly [field: string]: unknown;
 }
 
-// More than is kept in a record, however it is packed.
+// Too large for a record, even compressed.
 const LARGE_BYTES = 60_000;
 
 export const SAVING: Check = {
-  name: 'a state that is kept in the bucket comes back whole, and whoever writes late is refused',
+  name: 'a large state is loaded unchanged from the bucket, and a stale write is refused',
   async run({ api }) {
     const at = '/api/runs/integ-saved';
     const text = randomBytes(LARGE_BYTES).toString('base64');
@@ -27,11 +27,11 @@ export const SAVING: Check = {
     expectEqual('The versions', [first.version, second.version], [1, 2]);
 
     const late = await save({ 'if-match': '"1"' }, { step: 'late', state: {} });
-    expectEqual('What is there instead', read(late, 412, Conflict).found.version, 2);
+    expectEqual('The version in the conflict', read(late, 412, Conflict).found.version, 2);
 
     const { checkpoint } = read(await api('GET', `${at}/load`), 200, Loaded);
-    expectEqual('The version that is loaded', checkpoint.version, 2);
-    expectEqual('The state that is loaded', checkpoint.state, two.state);
+    expectEqual('The loaded version', checkpoint.version, 2);
+    expectEqual('The loaded state', checkpoint.state, two.state);
     expectStatus(await save({ 'if-match': '"2"' }, { step: 'end', status: 'SUCCEEDED' }, 'finish'), 201);
   },
 };

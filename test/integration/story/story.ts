@@ -1,11 +1,13 @@
 import type { Terminal } from '../../../cli/terminal/terminal.ts';
+import { ANSWERS, LINKS, UNSIGNED } from './access.ts';
 import type { Check, Scene } from './check.ts';
-import { ANSWERS, LINKS, UNSIGNED } from './entrance.ts';
 import { CANCEL, REFUND } from './refund.ts';
 import { SAVING } from './saving.ts';
 import { DEAD_LETTERS, DOCTOR, SCHEDULED, TIMER } from './upkeep.ts';
 
-/** Uses what is deployed, and says of each thing whether it is so; gives how many are not. Rejects only when it is stopped. */
+/**
+ * Runs all checks on a deployment, prints their results, and returns the number of failures. Rejects only when stopped.
+ */
 export async function story(scene: Scene, { print: say }: Pick<Terminal, 'print'>): Promise<number> {
   let failed = 0;
   const check = async (each: Check, finding = problemOf(each, scene)): Promise<boolean> => {
@@ -19,10 +21,10 @@ export async function story(scene: Scene, { print: say }: Pick<Terminal, 'print'
   };
 
   if (!(await check(ANSWERS))) {
-    say('  The rest was not looked at.');
+    say('  The other checks were skipped.');
     return failed;
   }
-  // It takes longer than everything else together.
+  // It takes longer than all other checks together, so it runs in parallel.
   const timer = problemOf(TIMER, scene);
   for (const each of [UNSIGNED, LINKS, REFUND, SAVING, CANCEL]) await check(each);
   await check(TIMER, timer);
@@ -30,7 +32,7 @@ export async function story(scene: Scene, { print: say }: Pick<Terminal, 'print'
   return failed;
 }
 
-/** What is wrong; undefined when nothing is. */
+/** The reason why a check fails; undefined if it passes. */
 async function problemOf(check: Check, scene: Scene): Promise<string | undefined> {
   try {
     await check.run(scene);

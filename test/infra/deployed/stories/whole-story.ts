@@ -23,7 +23,7 @@ export function wholeStory(): void {
         api(account, 'POST', '/api/runs', caller === undefined ? undefined : callerOf(account, caller), {
           ...{ agent: 'refunds', id: 'r-1', input: { order: 'o-17', reason: 'The left side is silent.' } },
         });
-      for (const nobody of [undefined, 'Viewer', 'Portal']) expect((await start(nobody)).status).toBe(403);
+      for (const caller of [undefined, 'Viewer', 'Portal']) expect((await start(caller)).status).toBe(403);
       expect(account.invocations).toEqual([]);
       expect(await start('Shop')).toMatchObject({ status: 201, json: { run: 'r-1', isNew: true } });
     });
