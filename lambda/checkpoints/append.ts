@@ -15,7 +15,7 @@ import type { SchemaVersion } from './format/schema.ts';
 import { loadCheckpoint } from './load.ts';
 import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 
-/** What the next checkpoint is to be. */
+/** The content and the fields of the next checkpoint. */
 export interface CheckpointChange extends CheckpointFields {
   readonly root: Root;
   readonly model: Doc | undefined;
@@ -24,16 +24,16 @@ export interface CheckpointChange extends CheckpointFields {
   readonly restored?: number | undefined;
   readonly top?: number | undefined;
   readonly head?: HeadUpdate | undefined;
-  /** What is written in the same transaction. */
+  /** Side records to write in the same transaction. */
   readonly sideWrites?: readonly Write[] | undefined;
 }
 
-/** A predecessor whose content is known. */
+/** The predecessor of a checkpoint, with its content if there is any. */
 export type Base = Predecessor & { readonly cipher: RunCipher; readonly content: Content | undefined };
 
 export const toBase = (loaded: LoadedCheckpoint): Base => ({ ...loaded, content: loaded });
 
-/** The place before the first checkpoint of a new run, with a key of its own where the store has keys. */
+/** The base of a new run: version 0, with a new data key if the store encrypts. */
 export async function createBase(at: RunContext, owner: string | undefined): Promise<Base> {
   const { cipher, key } = at.keys
     ? await (await importRunKey()).createRunKey(at, owner)
@@ -49,7 +49,7 @@ export async function createBase(at: RunContext, owner: string | undefined): Pro
 
 const REOPENING_KINDS: ReadonlySet<CheckpointKind | undefined> = new Set(['rewind', 'undo', 'redo', 'retry']);
 
-/** Writes the checkpoint that follows, or throws StaleVersionError and has changed nothing. */
+/** Writes the next checkpoint, or throws StaleVersionError without changing anything. */
 export async function append(at: RunContext, base: Base, change: CheckpointChange): Promise<LoadedCheckpoint> {
   const { record: before, content, cipher } = base;
   const { root, model, head: headUpdate, moveName: _, sideWrites, ...fields } = change;
@@ -87,7 +87,7 @@ export async function append(at: RunContext, base: Base, change: CheckpointChang
   return loaded;
 }
 
-/** Which payloads a checkpoint points at anew, and which no longer: enough to know at any version what is in use. */
+/** The payloads that a checkpoint adds and drops; together they tell which payloads are in use at any version. */
 function payloadChanges(
   before: Root | undefined,
   after: Root,

@@ -1,19 +1,19 @@
 import type { RunCipher } from './encryption/run-cipher.ts';
 import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 
-// For this long a checkpoint is written on without looking first: far below the day for which a deleted run's keys stay
-// taken.
+// How long a cached checkpoint may be written on without a read. This is far below the day for which the keys of a
+// deleted run stay reserved.
 const MAX_FRESH_MS = 5 * 60_000;
 
-/** What this process knows of runs, so that a step costs one request and a key is unwrapped once. */
+/** Caches the newest checkpoints and the data keys of runs: a step costs one request, and a key is unwrapped once. */
 export interface Cache {
-  /** The newest checkpoint that was seen, however long ago; for what is only compared. */
+  /** The newest checkpoint that was seen, of any age; only for comparisons. */
   lastSeen(partition: string): LoadedCheckpoint | undefined;
-  /** The same, unless it was seen too long ago to write on it unseen. */
+  /** The newest checkpoint, unless it was seen too long ago to write on it without a read. */
   fresh(partition: string, now: number): LoadedCheckpoint | undefined;
   remember(partition: string, loaded: LoadedCheckpoint): void;
   forget(partition: string): void;
-  /** How the bytes of a run are opened, and for which key and owner that was found out. */
+  /** The cipher of each run, and the wrapped key and owner that it is for. */
   readonly ciphers: BoundedMap<{ readonly wrappedKeyId: string; readonly cipher: RunCipher }>;
 }
 
@@ -31,7 +31,7 @@ export function createCache(size: number): Cache {
   };
 }
 
-/** A map that lets go of what was set longest ago. */
+/** A map of limited size that drops the entry that was set longest ago. */
 class BoundedMap<V> {
   readonly #size: number;
   readonly #map = new Map<string, V>();

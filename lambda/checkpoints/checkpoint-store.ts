@@ -18,51 +18,51 @@ import type { RunFilter } from './runs.ts';
 import { type SaveFields, type SaveInput, save } from './save.ts';
 import type { UpdateFields } from './update.ts';
 
-/** Saves and loads the checkpoints of one tenant's runs. */
+/** Saves, loads and manages the checkpoints of one tenant's runs. */
 export interface CheckpointStore<State = unknown> {
   readonly tenant: string;
-  /** Writes the next checkpoint, in one conditional write. Throws StaleVersionError when somebody else wrote first. */
+  /** Writes the next checkpoint in one conditional write. Throws StaleVersionError when another writer was first. */
   save(input: SaveInput<State>): Promise<Checkpoint<State>>;
-  /** The newest checkpoint, or the one that is named. Throws when there is none. */
+  /** Loads the newest checkpoint, or the selected one. Throws when it does not exist. */
   load(run: string, selector?: CheckpointSelector): Promise<Checkpoint<State>>;
-  /** The same, or undefined when there is no such run or checkpoint, or no longer. */
+  /** Like `load`, but returns undefined when the run or checkpoint does not exist or no longer exists. */
   find(run: string, selector?: CheckpointSelector): Promise<Checkpoint<State> | undefined>;
-  /** Saves what the edit makes of the newest state; when somebody else was faster, the edit runs again on theirs. */
+  /** Edits the newest state and saves it; on a conflict, the edit runs again on the new state. */
   update(run: string, edit: Edit<State>, fields?: UpdateFields<State>): Promise<Checkpoint<State>>;
-  /** The checkpoints of a run without their states. */
+  /** Lists the checkpoints of a run without their states. */
   history(run: string, options?: HistoryOptions): AsyncIterable<CheckpointSummary>;
-  /** What is known of a run without opening it. */
+  /** Describes a run without loading its state. */
   describe(run: string): Promise<RunSummary>;
-  /** The runs that fit, last touched first. The list may be a moment behind. */
+  /** Lists the matching runs, most recently written first. The list is eventually consistent. */
   runs(filter?: RunFilter): AsyncIterable<RunSummary>;
-  /** What changed in the state from one checkpoint to another. */
+  /** Compares the states of two checkpoints. */
   diff(run: string, before: CheckpointSelector, after: CheckpointSelector): Promise<Difference>;
-  /** Begins a new run with the content of a checkpoint; both go on by themselves. */
+  /** Starts a new run with the content of a checkpoint; both runs continue independently. */
   fork(run: string, options?: ForkOptions<State>): Promise<Checkpoint<State>>;
-  /** Appends the content of an earlier checkpoint; history stays. */
+  /** Appends the content of an earlier checkpoint; the history stays. */
   rewind(run: string, to: CheckpointSelector, options?: Pick<SaveFields, 'status'>): Promise<Checkpoint<State>>;
-  /** Appends what was there before the last change; redo takes that back. */
+  /** Appends the content from before the last change; `redo` reverses it. */
   undo(run: string): Promise<Checkpoint<State>>;
   redo(run: string): Promise<Checkpoint<State>>;
-  /** Reads a whole run and says what of it is damaged, if anything. */
+  /** Reads a whole run and reports any damage. */
   verify(run: string): Promise<Verification>;
-  /** Empties old checkpoints; their place in history stays. */
+  /** Empties old checkpoints; their entries in the history stay. */
   prune(run: string, options: PruneOptions): Promise<PruneResult>;
-  /** Removes a run for good; a late writer cannot bring it back. */
+  /** Deletes a run permanently; a late writer cannot bring it back. */
   delete(run: string): Promise<void>;
-  /** Wraps the run's key by the current key. */
+  /** Wraps the run's data key with the current key. */
   rotateKey(run: string): Promise<void>;
-  /** Destroys the run's key, so that nobody can read it again. */
+  /** Destroys the run's data key, so that nobody can read the run again. */
   shred(run: string): Promise<void>;
-  /** Removes runs whose retention is over, and the last traces of deleted ones. Call it from time to time. */
+  /** Removes expired runs and the remaining records of deleted ones. Call it regularly. */
   sweep(options?: TenantScopeOptions): Promise<SweepResult>;
-  /** Removes payloads that crashes left behind. Call it once in a while. */
+  /** Removes orphaned payloads of crashed writers. Call it occasionally. */
   collect(options?: TenantScopeOptions): Promise<CollectResult>;
-  /** Lets go of files and connections that the store opened itself. */
+  /** Closes the files and connections that the store opened itself. */
   close(): Promise<void>;
 }
 
-/** A checkpoint store on this storage; a function is called when it is first needed. */
+/** A checkpoint store on a storage, or on one that a function provides on first use. */
 export function createCheckpointStore<State = unknown>(
   storage: Storage | (() => Promise<Storage>),
   options: CheckpointStoreOptions = {},
@@ -136,7 +136,7 @@ export function createCheckpointStore<State = unknown>(
   };
 }
 
-// What an agent does not do at each step is loaded when it is first used, to keep cold starts short.
+// Operations that agents do not run at every step are loaded on first use, which keeps cold starts short.
 const importOperations = () => import('./operations/operations.ts');
 type Operations = Awaited<ReturnType<typeof importOperations>>;
 

@@ -1,6 +1,6 @@
 import type { Status } from '../core/status.ts';
 
-/** What was used to sample the model in this step; kept so that a difference on resume is visible. */
+/** The model parameters of a step, stored so that a change on resume is visible. */
 export interface ModelParameters {
   readonly id?: string;
   readonly version?: string;
@@ -10,13 +10,13 @@ export interface ModelParameters {
   readonly [parameter: string]: unknown;
 }
 
-/** A checkpoint of a run, by name and number. */
+/** A checkpoint, by run and version. */
 export interface CheckpointId {
   readonly run: string;
   readonly version: number;
 }
 
-/** How a checkpoint came to be: saved by an agent, or made from what was there. */
+/** What created a checkpoint: a save, or an operation on the run. */
 export type CheckpointKind =
   | 'save'
   | 'fork'
@@ -26,33 +26,33 @@ export type CheckpointKind =
   | 'prune'
   | 'shred'
   | 'delete'
-  /** An invocation took the run. */
+  /** An invocation claimed the run. */
   | 'claim'
-  /** Somebody ended the run from outside. */
+  /** The run was cancelled or ended by an operator or a timeout. */
   | 'cancel'
-  /** A run that had failed goes on. */
+  /** A failed run was retried. */
   | 'retry';
 
-/** What a checkpoint is called. */
+/** The descriptive fields of a checkpoint. */
 export interface CheckpointFields {
-  /** The name of the step that this checkpoint ends. */
+  /** The name of the step that completes with this checkpoint. */
   readonly step?: string | undefined;
-  /** @default one more than before when there is a step */
+  /** @default one more than the previous checkpoint's if `step` is set */
   readonly stepNumber?: number | undefined;
-  /** @default as it was; RUNNING for a new run */
+  /** @default unchanged; RUNNING for a new run */
   readonly status?: Status | undefined;
-  /** A name of its own within the run. */
+  /** A name that is unique within the run. */
   readonly name?: string | undefined;
-  /** Takes the name from the checkpoint that has it. */
+  /** Whether to move the name from the checkpoint that has it. */
   readonly moveName?: boolean | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** The caller's own id of this write: a second try under it, even in another process, finds the first. */
+  /** Your id for this write, which makes it idempotent: a retry, even in another process, returns the first result. */
   readonly writeId?: string | undefined;
-  /** The checkpoint of another run that started this one; only for the first save. */
+  /** The checkpoint of the run that started this one; only on the first save. */
   readonly parent?: CheckpointId | undefined;
 }
 
-/** What is known of a checkpoint without opening its state. */
+/** A checkpoint without its state. */
 export interface CheckpointSummary extends CheckpointId {
   readonly kind: CheckpointKind;
   readonly status: Status;
@@ -60,49 +60,49 @@ export interface CheckpointSummary extends CheckpointId {
   readonly stepNumber: number;
   readonly name?: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** The schema version that the state was stored with, where the store that wrote it had a schema. */
+  /** The schema version of the stored state, if the store that wrote it had a schema. */
   readonly schema?: number | string;
-  /** What it was made from: the checkpoint before it, the origin of a fork, or the run that started this one. */
+  /** The checkpoint before it, the origin of a fork, or the checkpoint of the run that started this one. */
   readonly parent?: CheckpointId;
-  /** The version whose content a rewind, undo or redo brought back, or that a prune shows on. */
+  /** The version whose content a rewind, undo or redo restored, or that stays current after a prune. */
   readonly restored?: number;
   readonly savedAt: Date;
   readonly writer: string;
   readonly writeId: string;
-  /** The hash of this checkpoint, and of the one before it. */
+  /** The hash of this checkpoint and of the previous one. */
   readonly hash: string;
   readonly previousHash?: string;
-  /** True once a prune emptied it: its place in history is all that is left. */
+  /** Whether a prune emptied it, so that only its entry in the history is left. */
   readonly pruned: boolean;
-  /** Bytes in the record and in the payloads that this checkpoint wrote for its state. */
+  /** The size of its record and of the payloads that it wrote for its state. */
   readonly bytes: number;
 }
 
 /**
- * A checkpoint with its state. What was loaded is deeply frozen where JavaScript can freeze it: change a copy, or use
+ * A checkpoint with its state. Loaded values are deeply frozen where JavaScript allows it: change a copy, or use
  * `update`.
  */
 export interface Checkpoint<State = unknown> extends CheckpointSummary {
   readonly state: State;
-  /** Every tool result of the run that was not forgotten, by call id. */
+  /** All tool results of the run that were not forgotten, by call id. */
   readonly toolResults: Readonly<Record<string, unknown>>;
   readonly model?: ModelParameters;
 }
 
-/** What is known of a run without opening any checkpoint. */
+/** A run without any of its states. */
 export interface RunSummary {
   readonly run: string;
   readonly status: Status;
   readonly agent?: string;
   readonly owner?: string;
   readonly tags: readonly string[];
-  /** Where the run was when its status last changed; steps since then do not move a run in lists. */
+  /** The checkpoint at which the status last changed; later steps do not update lists. */
   readonly statusChange: { readonly version: number; readonly step?: string; readonly stepNumber: number };
   readonly createdAt: Date;
   readonly touchedAt: Date;
   readonly parent?: CheckpointId;
   readonly retentionSeconds?: number;
   readonly encrypted: boolean;
-  /** True once its key was destroyed. */
+  /** Whether its data key was destroyed. */
   readonly shredded: boolean;
 }

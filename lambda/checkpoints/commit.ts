@@ -20,31 +20,33 @@ import {
 import { runDeleted, runNotFound, runShredded } from './run-errors.ts';
 import { StaleVersionError } from './stale-version-error.ts';
 
-/** What changes in the head; undefined takes a field away. */
+/** Changed fields of the head; undefined removes a field. */
 export type HeadChange = Partial<
   Pick<HeadMeta, 'agent' | 'owner' | 'tags' | 'parent' | 'retentionMs' | 'key' | 'shredded' | 'deletedUntil' | 'work'>
 >;
 
-/** The same, made from the head that is there when the commit is tried; it may throw to refuse. */
+/**
+ * A change of the head, or a function that computes it from the current head at each attempt and may throw to reject.
+ */
 export type HeadUpdate = HeadChange | ((current: HeadMeta) => HeadChange);
 
-/** What a checkpoint follows. Before the first one there is version 0, which has no head and no content. */
+/** What a checkpoint follows. The first one follows version 0, which has no head and no content. */
 export interface Predecessor {
   readonly record: Pick<CheckpointRecord, 'version' | 'hash' | 'meta'>;
   readonly head: HeadRecord | { readonly newRun: Pick<HeadMeta, 'born' | 'key'> };
 }
 
-/** Fields of a readable part; those that are undefined are as if they were not there. */
+/** Metadata fields of a checkpoint; undefined fields count as absent. */
 export type MetaFields = { readonly [F in keyof CheckpointMeta]?: CheckpointMeta[F] | undefined };
 
-/** The readable part of the checkpoint after this one. */
+/** The metadata of the checkpoint that follows. */
 export function nextMeta(at: RunContext, before: Predecessor['record'], fields: MetaFields): CheckpointMeta {
   if (before.version >= MAX_VERSION) {
-    throw new WaitstateError('INVALID_INPUT', `A run has at most ${MAX_VERSION} checkpoints.`);
+    throw new WaitstateError('INVALID_INPUT', `A run can have at most ${MAX_VERSION} checkpoints.`);
   }
   const time = at.now();
-  if (!Number.isFinite(time)) throw invalidInput('What `clock` gives', 'the time in milliseconds', time);
-  // A writer whose clock is behind does not bring the end of the run nearer.
+  if (!Number.isFinite(time)) throw invalidInput('The result of `clock`', 'the time in milliseconds', time);
+  // A writer whose clock is behind must not make the run expire earlier.
   const lastUsed = Math.max(time, lastUsedAt(before.meta));
   const own = {
     time,
@@ -57,12 +59,12 @@ export function nextMeta(at: RunContext, before: Predecessor['record'], fields: 
   return { ...DEFAULT_META, ...own, ...Object.fromEntries(given) };
 }
 
-/** What the head becomes on top of what is there when the commit is tried; undefined when it can stay as it is. */
+/** Computes the new head from the current one at each attempt; undefined when the head stays unchanged. */
 export type HeadMove = ((current: HeadMeta | undefined) => Promise<HeadMeta>) | undefined;
 
 /**
- * The head moves only with the status, with what lists show, and once an hour; not with every step. A checkpoint that
- * does not set the status leaves the head's: an outside event may have changed it since.
+ * The head is updated only when the status or listed fields change, and once an hour; not at every step. A checkpoint
+ * that does not set the status keeps the head's, because an event may have changed it since.
  */
 export function createHeadMove(
   at: RunContext,
@@ -74,7 +76,7 @@ export function createHeadMove(
   const toHeadChange = typeof update === 'function' ? update : () => update;
   const { meta, version, hash } = record;
   const lastUsed = lastUsedAt(meta);
-  // A change of status without a step of its own happened in the step before it.
+  // A status change without a step belongs to the previous step.
   const step = meta.step ?? before.record.meta.step;
   const movedFields = { version, hash, stepNumber: meta.stepNumber, step };
   if ('newRun' in before.head) {
@@ -109,10 +111,10 @@ export function createHeadMove(
   };
 }
 
-/** A name that a checkpoint is to have. */
+/** The name of a new checkpoint. */
 export interface NameMove {
   readonly name: string;
-  /** Whether to take it from the checkpoint that has it. */
+  /** Whether to move the name from the checkpoint that has it. */
   readonly replace: boolean;
   readonly anchor: number;
 }
@@ -120,9 +122,9 @@ export interface NameMove {
 const MAX_ATTEMPTS = 10;
 
 /**
- * One conditional write for a checkpoint, in one transaction with the head, a name, and what is written beside it, where
- * there is such. Gives the head, or says that an earlier try of this very write had been applied. When only what is
- * beside was refused, throws ConditionFailedError with the places in `beside`.
+ * Writes a checkpoint conditionally, in one transaction with the head, a name and side records where needed. Returns
+ * the head, or 'already written' when an earlier attempt of the same write was applied. When only conditions of side
+ * writes fail, throws ConditionFailedError with their indexes in `sideWrites`.
  */
 export async function commitCheckpoint(
   at: RunContext,
@@ -157,14 +159,14 @@ export async function commitCheckpoint(
           );
         if (!moveName?.replace) throw nameTaken(at, record);
       }
-      // No checkpoint was written, but the head was renewed, or the name moved: what we change is put on top of that.
+      // The version is still free, but the head changed or the name moved. Apply our change on top of that.
       if (error.found.has(headIndex)) current = readCurrentHead(at, current, error.found.get(headIndex));
       if (attempt >= MAX_ATTEMPTS) throw new StaleVersionError(at.run, record.version - 1, undefined);
     }
   }
 }
 
-/** The head that was found instead of the expected one, if it is of the same life of the run. */
+/** The current head, which differs from the expected one; throws unless it belongs to the same run. */
 function readCurrentHead(
   at: RunContext,
   expected: HeadRecord | undefined,
@@ -178,7 +180,7 @@ function readCurrentHead(
   return head;
 }
 
-/** Says what is there instead of the checkpoint; nothing is thrown when it is the one that was to be written. */
+/** Throws the reason why the version is taken; returns when this very write took it. */
 function explainConflict(
   at: RunContext,
   record: CheckpointRecord,
@@ -208,5 +210,5 @@ async function nameWrite(
 const nameTaken = (at: RunContext, { meta }: CheckpointRecord): WaitstateError =>
   new WaitstateError(
     'NAME_TAKEN',
-    `Another checkpoint of run "${at.run}" is named "${meta.name}". Choose another, or pass \`moveName: true\`.`,
+    `Another checkpoint of run "${at.run}" has the name "${meta.name}". Choose another name, or pass \`moveName: true\`.`,
   );

@@ -16,21 +16,18 @@ import type { SchemaVersion } from './format/schema.ts';
 import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 import { findPayloadRef, isPayload, type Payload, storedPayload, storePayload } from './payload.ts';
 
-/** The live values that go into a checkpoint; what is absent stays as it was. */
+/** The values to store in a checkpoint; absent ones stay unchanged. */
 export interface ContentValues {
   readonly state?: unknown;
   readonly toolResults?: Readonly<Record<string, unknown>> | undefined;
-  /** Takes these results out, or all that were there before. */
+  /** Removes these results, or all earlier ones. */
   readonly forgetToolResults?: true | readonly string[] | undefined;
 }
 
 /** The content of a run before its first checkpoint. */
 export const EMPTY_CONTENT = parse('{"state":{"$":"undefined"},"results":{}}') as Root;
 
-/**
- * Turns live values into documents on top of those of the predecessor. Payloads that are new to the run are stored
- * first.
- */
+/** Encodes values on top of the predecessor's content. Payloads that are new to the run are stored first. */
 export async function encodeValues(
   at: RunContext,
   cipher: RunCipher,
@@ -53,7 +50,7 @@ export async function encodeValues(
     if (pending.size === 0) {
       return state === base.state && results === base.results ? base : (adopt({ state, results }) as Root);
     }
-    // One after the other: equal contents are then stored once, and memory holds the pieces of one.
+    // Sequentially, so that equal contents are stored once and only one payload is in memory at a time.
     for (const value of pending) {
       const ref = await storePayload(value, at, cipher, known);
       known.set(ref.id, ref);
@@ -119,11 +116,11 @@ export function decodeResult(at: RunContext, loaded: LoadedCheckpoint, id: strin
   return doc === undefined ? undefined : decodeDocument(at, loaded, doc);
 }
 
-/** The document of a model's parameters. */
+/** Encodes model parameters. */
 export const encodeModel = (at: RunContext, model: ModelParameters | undefined): Doc | undefined =>
   model === undefined ? undefined : encode(model, { root: 'model', types: at.types });
 
-/** The state of a checkpoint as it was saved, whatever its schema. */
+/** The state of a checkpoint as it was saved, without migrations. */
 export const savedState = (at: RunContext, loaded: LoadedCheckpoint): unknown =>
   decodeDocument(at, loaded, loaded.root.state);
 
@@ -131,13 +128,13 @@ function decodeDocument(at: RunContext, loaded: LoadedCheckpoint, doc: Doc, muta
   return namingDamagedCheckpoint(loaded.record, () => decode(doc, { ...decodeOptions(at, loaded), mutable }));
 }
 
-/** How documents of a checkpoint become live. Payloads are fetched only when they are read. */
+/** The options for decoding documents of a checkpoint. Payloads are fetched only when they are read. */
 export const decodeOptions = (at: RunContext, { cipher }: Pick<LoadedCheckpoint, 'cipher'>) => ({
   types: at.types,
   payload: (ref: PayloadRef) => storedPayload({ store: at.payloads, partition: at.partition, cipher, ref }),
 });
 
-/** The state of a checkpoint in the shape that this code knows, and the schema version that it then has. */
+/** The state of a checkpoint, migrated to the current schema, and the schema version that it then has. */
 export function currentState(
   at: RunContext,
   loaded: LoadedCheckpoint,
@@ -150,34 +147,31 @@ export function currentState(
   return { state: at.migrator.migrate(at.run, copy, schema), schema: at.migrator.current };
 }
 
-/** Whether there is no state yet: it has no shape that could be an older one. */
+/** Whether the checkpoint has no state yet, so that there is nothing to migrate. */
 export const hasNoState = ({ root, record }: LoadedCheckpoint): boolean =>
   record.meta.schema === undefined && specialOf(root.state) === 'undefined';
 
-/** Refuses what stays of a checkpoint and this code cannot read: now, and not when it was written again. */
+/** Rejects a checkpoint whose unchanged content this code cannot read, before that content is written again. */
 export function checkReadable(at: RunContext, loaded: LoadedCheckpoint, { state }: ContentValues): void {
   const { root } = loaded;
-  // Plain documents are values already.
+  // Plain documents need no decoding.
   if (plainHeight(root.results) === 0) decodeResults(at, loaded);
   if (state === undefined) currentState(at, loaded);
 }
 
-/** The schema version of a state of this code; refuses to put it on one whose shape this code does not know. */
+/** The schema version of the next state; rejects a predecessor whose schema this code does not know. */
 export function nextSchemaVersion(at: RunContext, loaded: LoadedCheckpoint): SchemaVersion | undefined {
   const { schema } = loaded.record.meta;
   at.migrator?.check(at.run, schema);
   if (at.migrator || schema === undefined) return at.migrator?.current;
   throw new WaitstateError(
     'SCHEMA_TOO_NEW',
-    `The state of run "${at.run}" has schema version ${schema}, and this store has no schema: it does not know that shape. Open the store with the \`schema\` of the agent.`,
+    `The state of run "${at.run}" has schema version ${schema}, but this store has no schema. Create the store with the \`schema\` of the agent.`,
     { scope: 'run' },
   );
 }
 
-/**
- * A checkpoint with its live values. The tool results, which may be many, are put together when they are first looked
- * at.
- */
+/** A checkpoint with its decoded values. Many tool results are decoded only on first access. */
 export function toCheckpoint<State>(at: RunContext, loaded: LoadedCheckpoint): Checkpoint<State> {
   const checkpoint = {
     ...toCheckpointSummary(at.run, loaded.record),
@@ -194,6 +188,6 @@ export function toCheckpoint<State>(at: RunContext, loaded: LoadedCheckpoint): C
   return Object.defineProperty(checkpoint, 'toolResults', { get: getResults, enumerable: true });
 }
 
-// So that a small checkpoint prints as what it is.
+// Below this, results are decoded immediately, so that a small checkpoint prints completely.
 const MIN_LAZY_GROUPS = 16;
 const NO_RESULTS: Results = Object.freeze({});

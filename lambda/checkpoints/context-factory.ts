@@ -10,38 +10,38 @@ import type { KeyRing } from './encryption/key-ring.ts';
 import { createMigrator, type Schema } from './format/schema.ts';
 import { checkRetention, isText } from './save.ts';
 
-/** How a store reads and writes states, and for whom. */
+/** The options of a checkpoint store. */
 export interface CheckpointStoreOptions {
-  /** Whose runs these are; a store cannot name another tenant's. @default "default" */
+  /** The tenant of the runs; a store cannot access runs of other tenants. @default "default" */
   readonly tenant?: string;
-  /** The shape of the state, and migrations from older ones. @default no schema: states come as they were saved */
+  /** The schema of the state, with migrations from older versions. @default none: states load as they were saved */
   readonly schema?: Schema;
-  /** Codecs for instances of your own classes. @default none: such instances are refused */
+  /** Codecs for instances of your own classes. @default none: such instances are rejected */
   readonly types?: TypeCodecs;
-  /** Encrypts state, results and payloads under a key per run. @default no encryption */
+  /** The key ring that encrypts state, results and payloads with one data key per run. @default no encryption */
   readonly keys?: KeyRing;
-  /** Whether a store with keys also opens runs that were written without. @default false */
+  /** Whether a store with keys also loads unencrypted runs. @default false */
   readonly acceptUnencrypted?: boolean;
-  /** How long a run is kept after its last write. @default for ever */
+  /** How long a run is kept after its last write. @default forever */
   readonly retentionSeconds?: number;
-  /** Who writes, as history shows it. @default the machine and the process */
+  /** The writer's name in the history. @default host name and process id */
   readonly writer?: string;
   /** The time in milliseconds. @default Date.now */
   readonly clock?: () => number;
-  /** How many runs stay in memory, so that a step costs one request. @default 32 */
+  /** The number of runs to cache in memory; a step of a cached run costs one request. @default 32 */
   readonly runsInMemory?: number;
 }
 
-/** What stands behind a store: the contexts of its operations. */
+/** Creates the contexts for the operations of a store. */
 export interface ContextFactory {
   readonly tenant: string;
   forTenant(): Promise<Context>;
   forRun(run: string): Promise<RunContext>;
-  /** Lets go of the storage, if it was ever opened. */
+  /** Closes the storage if it was opened. */
   close(): Promise<void>;
 }
 
-/** The contexts of operations on this storage; a function is called when it is first needed. */
+/** A context factory on a storage, or on one that a function provides on first use. */
 export function contextFactory(
   storage: Storage | (() => Promise<Storage>),
   options: CheckpointStoreOptions,

@@ -4,7 +4,7 @@ import type { TypeCodecs } from './document/document.ts';
 import type { KeyRing } from './encryption/key-ring.ts';
 import type { SchemaMigrator } from './format/schema.ts';
 
-/** What the operations of one store share. */
+/** What all operations of a store share. */
 export interface Context {
   readonly records: RecordStore;
   readonly payloads: PayloadStore;
@@ -19,7 +19,7 @@ export interface Context {
   readonly cache: Cache;
 }
 
-/** A context with the run that an operation is about. */
+/** The context of an operation on one run. */
 export interface RunContext extends Context {
   readonly run: string;
   readonly partition: string;

@@ -3,13 +3,16 @@ import type { Context, RunContext } from './context.ts';
 import type { ContextFactory } from './context-factory.ts';
 import { ANY_TYPE } from './document/unknown-instance.ts';
 
-/** A run of any tenant; its state comes as it was saved, whatever its schema. */
+/** The context of a run of any tenant, without migrations: states load as they were saved. */
 export const toRunContext = (context: Context, tenant: string, run: string): RunContext => ({
   ...context,
-  ...{ tenant, run, partition: toPartition(tenant, run), migrator: undefined },
+  tenant,
+  run,
+  partition: toPartition(tenant, run),
+  migrator: undefined,
 });
 
-/** The same contexts for another tenant. */
+/** The same context factory for another tenant. */
 export function withTenant(contexts: ContextFactory, tenant: string): ContextFactory {
   escapeId('tenant', tenant);
   return {
@@ -20,7 +23,9 @@ export function withTenant(contexts: ContextFactory, tenant: string): ContextFac
   };
 }
 
-/** The same contexts for those who have no code of agents: no migrations, and any class is kept as it is. */
+/**
+ * The same context factory for callers without the agents' code: no migrations, and instances of any class are kept.
+ */
 export function withoutAgentCode(contexts: ContextFactory): ContextFactory {
   const withoutTypes = <C extends Context>(context: C): C => ({
     ...context,

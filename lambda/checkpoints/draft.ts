@@ -2,7 +2,7 @@ import type { Checkpoint } from './checkpoint.ts';
 import { MAX_DEPTH, plainHeight, put } from './document/document.ts';
 import type { Payload } from './payload.ts';
 
-/** A state that may be changed: the same without `readonly`. What cannot be drafted, such as a Date, stays as it is. */
+/** A mutable version of a state, without `readonly`. Values that cannot be drafted, such as a Date, keep their type. */
 export type Draft<T> = T extends
   | ((...args: never) => unknown)
   | Date
@@ -21,19 +21,16 @@ export type Draft<T> = T extends
         ? { -readonly [K in keyof T]: Draft<T[K]> }
         : T;
 
-/**
- * Changes the draft of a state in place, or returns what takes its place. It may be run again when somebody else was
- * faster.
- */
+/** Changes the draft in place, or returns a new state. It may run again after a conflict. */
 export type Edit<State> = (
   draft: Draft<State>,
-  /** What the draft is of; undefined when the run only begins. */
+  /** The checkpoint of the draft; undefined for a new run. */
   checkpoint: Checkpoint<State> | undefined,
 ) => State | Draft<State> | void | Promise<State | Draft<State> | void>;
 
 /**
- * Runs an edit on a draft of a frozen state and gives back what it made; the state itself stays as it is. Only what the
- * edit looks at is copied, one level at a time, and what it leaves equal comes back as the very object that it was.
+ * Runs an edit on a draft of a frozen state and returns the new state; the original stays unchanged. Only the parts
+ * that the edit reads are copied, one level at a time, and unchanged parts are the original objects.
  */
 export async function applyEdit<State>(
   state: State,
@@ -41,8 +38,8 @@ export async function applyEdit<State>(
   checkpoint: Checkpoint<State> | undefined,
 ): Promise<State> {
   const drafts: Drafts = new Map();
-  // Whole is what does not come from a checkpoint, and is the caller's own; and what has an object in several places, where a
-  // change is to be seen in all of them, also where the edit does not look.
+  // A full copy is needed for a state that belongs to the caller, and for a state with shared references: a change to a
+  // shared object must be visible everywhere, also in parts that the edit does not read.
   const needsFullCopy = !checkpoint || hasSharedReferences(state, new Set());
   const drafted = needsFullCopy ? deepCopy(state, new Map()) : createDraft(state, drafts);
   const replaced = await edit(drafted as Draft<State>, checkpoint);
@@ -54,19 +51,18 @@ type Collection = Map<unknown, unknown> | Set<unknown>;
 type Drafts = Map<object, { readonly original: object; readonly copy: Container }>;
 
 /**
- * A stand-in for a frozen container: a shallow copy that drafts what is read from it. Frozen is what came from a
- * checkpoint.
+ * A proxy for a frozen container, which comes from a checkpoint: a shallow copy that drafts the values read from it.
  */
 function createDraft(value: unknown, drafts: Drafts): unknown {
   if (isCollection(value)) return deepCopy(value, new Map());
   if (!isPlain(value) || !Object.isFrozen(value)) return value;
   const copy = shallowCopy(value);
-  // Nothing but reading needs a trap: writing, deleting and listing happen on the copy, which is an ordinary object.
+  // Only reads need a trap: writes, deletes and listings work on the copy, which is an ordinary object.
   const draft = new Proxy(copy, {
     get(_, key, receiver) {
       const found = Reflect.get(copy, key, receiver);
       if (typeof found !== 'object' || found === null || drafts.has(found) || !Object.hasOwn(copy, key)) return found;
-      // A Map or Set that the edit was given before, or put there, is its own to change.
+      // A Map or Set that the edit already received or assigned is mutable.
       if (isCollection(found) && found !== Reflect.get(value, key)) return found;
       const drafted = createDraft(found, drafts);
       if (drafted !== found) put(copy, key as string, drafted);
@@ -77,10 +73,10 @@ function createDraft(value: unknown, drafts: Drafts): unknown {
   return draft;
 }
 
-/** Takes the drafts out of what an edit made, and unchanged copies back to what they were made of. */
+/** Replaces drafts by their copies, and unchanged copies by their originals. */
 function finalizeDraft(value: unknown, drafts: Drafts, seen: Map<object, unknown>, depth: number): unknown {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  // Deeper than a state may be: whoever encodes it refuses it by its path.
+  // Too deep for a state: encoding rejects it with its path.
   if (depth > MAX_DEPTH) return value;
   const drafted = drafts.get(value);
   const container = drafted?.copy ?? (value as Container);
@@ -91,7 +87,7 @@ function finalizeDraft(value: unknown, drafts: Drafts, seen: Map<object, unknown
   const original = drafted?.original as Container | undefined;
   const finalizeKey = (key: string | number): boolean => {
     const before = container[key];
-    // Most of a large array was not looked at.
+    // Fast path: most of a large array was not read.
     if (original && before === original[key]) return before !== undefined || key in original === key in container;
     const after = finalizeDraft(before, drafts, seen, depth + 1);
     if (after !== before) put(container, key as string, after);
@@ -110,7 +106,7 @@ function finalizeDraft(value: unknown, drafts: Drafts, seen: Map<object, unknown
   return seen.get(container);
 }
 
-/** The same for what is in a Map or Set, in its order. */
+/** Finalizes the items of a Map or Set and keeps their order. */
 function finalizeCollection(collection: Collection, finalizeItem: (item: unknown) => unknown): void {
   const isMap = collection instanceof Map;
   const before: readonly unknown[][] = isMap ? [...collection] : [...collection].map((item) => [item]);
@@ -123,7 +119,7 @@ function finalizeCollection(collection: Collection, finalizeItem: (item: unknown
   }
 }
 
-/** A copy of everything in a value: what cannot be drafted by reading alone. What is neither plain nor a collection stays. */
+/** A deep copy of plain objects, arrays, Maps and Sets; any other value is kept by reference. */
 function deepCopy(value: unknown, copies: Map<object, object>, depth = 0): unknown {
   if ((!isCollection(value) && !isPlain(value)) || depth > MAX_DEPTH) return value;
   const existing = copies.get(value);
@@ -148,7 +144,7 @@ function deepCopy(value: unknown, copies: Map<object, object>, depth = 0): unkno
   return copy;
 }
 
-/** Whether an object occurs more than once, or in itself. Plain documents are values, which never do. */
+/** Whether an object occurs more than once, or contains itself. Plain documents are values and never shared. */
 function hasSharedReferences(value: unknown, seen: Set<object>): boolean {
   if (!isCollection(value) && (!isPlain(value) || plainHeight(value) > 0)) return false;
   if (seen.has(value)) return true;

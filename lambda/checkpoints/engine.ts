@@ -1,4 +1,4 @@
-// The front door of the checkpoint store: what the layers above it may use. What operators need is behind
+// The front door of the checkpoint store: everything that higher layers may import. Operations for operators are in
 // `operations/operations.ts`, which is loaded on first use.
 
 export { append, createBase, toBase } from './append.ts';

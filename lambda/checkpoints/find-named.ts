@@ -8,7 +8,7 @@ import { checkLive, checkNotPruned, checkVersion } from './read-head.ts';
 import { damagedError, runNotFound } from './run-errors.ts';
 import { firstRecords } from './scan.ts';
 
-/** Reads the records of a checkpoint that is asked for by version or by name. */
+/** Finds a checkpoint by version or by name and reads its records. */
 export async function findSelected(at: RunContext, selector: CheckpointSelector): Promise<FoundCheckpoint> {
   const parsed = parseSelector(selector);
   const key = 'version' in parsed ? versionKey(parsed.version) : nameKey(parsed.name);
@@ -22,19 +22,19 @@ export async function findSelected(at: RunContext, selector: CheckpointSelector)
     const missing = 'version' in parsed ? `checkpoint ${parsed.version}` : `checkpoint named "${parsed.name}"`;
     throw new WaitstateError(
       'CHECKPOINT_NOT_FOUND',
-      `Run "${at.run}" has no ${missing}. Its history lists those it has.`,
+      `Run "${at.run}" has no ${missing}. Its history lists the checkpoints that exist.`,
     );
   }
   if ('version' in parsed) return { head, records: [checkNotPruned(at, readCheckpoint(stored))] };
   const { anchor, version } = readName(stored);
   const range = await firstRecords(at, { from: versionKey(anchor), to: versionKey(version) });
   if (range.at(-1)?.key !== versionKey(version)) {
-    throw damagedError(describeRecord(stored), `checkpoint ${version}, which has the name, is missing`);
+    throw damagedError(describeRecord(stored), `checkpoint ${version} with this name is missing`);
   }
   const records = range.map((record) => checkNotPruned(at, readCheckpoint(record)));
-  // A name is not authenticated, but what it points at is.
+  // The name record is not authenticated, but the checkpoint is.
   if (records.at(-1)?.meta.name !== parsed.name)
-    throw damagedError(describeRecord(stored), `checkpoint ${version} has another name`);
+    throw damagedError(describeRecord(stored), `checkpoint ${version} has a different name`);
   return { head, records };
 }
 
@@ -43,5 +43,5 @@ function parseSelector(selector: CheckpointSelector): { readonly version: number
   if (typeof selector === 'object' && selector !== null && 'version' in selector !== 'name' in selector) {
     return 'version' in selector ? { version: checkVersion(selector.version) } : selector;
   }
-  throw invalidInput('Which checkpoint', 'a version, { version } or { name }', selector);
+  throw invalidInput('The checkpoint selector', 'a version, { version } or { name }', selector);
 }

@@ -6,10 +6,10 @@ import { takeUpTo } from './merge-lists.ts';
 import { checkVersion, readLiveHead } from './read-head.ts';
 import { scanRecords } from './scan.ts';
 
-/** Which checkpoints of a run, and in which order. */
+/** Which checkpoints of a run to list, and in which order. */
 export interface HistoryOptions {
   readonly newestFirst?: boolean;
-  /** Only versions from this one, and up to that one. */
+  /** The first and the last version, both included. */
   readonly from?: number;
   readonly to?: number;
   readonly limit?: number;
@@ -17,7 +17,7 @@ export interface HistoryOptions {
 
 const PAGE_SIZE = 100;
 
-/** The checkpoints of a run without their states, page by page. */
+/** Lists the checkpoints of a run without their states; reads page by page. */
 export async function* history(at: RunContext, options: HistoryOptions): AsyncGenerator<CheckpointSummary> {
   const { from = 1, to = MAX_VERSION, newestFirst = false, limit } = options;
   const range = {

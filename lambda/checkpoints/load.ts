@@ -9,21 +9,21 @@ import { checkNotPruned, readNewest } from './read-head.ts';
 import { runNotFound } from './run-errors.ts';
 import { firstRecords } from './scan.ts';
 
-/** Opens the newest checkpoint, or the one that is asked for; refuses what is deleted, expired, pruned or shredded. */
+/** Loads the newest or the selected checkpoint; throws when it is deleted, expired, pruned or shredded. */
 export async function loadCheckpoint(at: RunContext, selector?: CheckpointSelector): Promise<LoadedCheckpoint> {
   const found = await findCheckpoint(at, selector);
   try {
     return await loadFound(at, found);
   } catch (error) {
     if (!isWaitstateError(error, 'DAMAGED') && !isWaitstateError(error, 'CHECKPOINT_PRUNED')) throw error;
-    // It may have been pruned or deleted while it was read: then reading it again says so, or finds a newer one.
+    // A concurrent prune or delete looks like damage: a second read finds that out, or finds a newer checkpoint.
     const refetched = await findCheckpoint(at, selector);
     if (refetched.records.at(-1)?.hash === found.records.at(-1)?.hash) throw error;
     return loadCheckpoint(at, selector);
   }
 }
 
-/** Reads the records of a checkpoint, without what they hold; refuses what is gone. */
+/** Finds the records of a checkpoint without decrypting them; throws when the run or checkpoint is gone. */
 export const findCheckpoint = async (
   at: RunContext,
   selector: CheckpointSelector | undefined,
@@ -45,12 +45,12 @@ async function findNewest(at: RunContext): Promise<FoundCheckpoint> {
   return { head: found.head, records: [found.newest] };
 }
 
-/** Puts in front of a record what it stands on. */
+/** Adds the earlier records of the chain that a record needs. */
 async function withChain(at: RunContext, records: readonly CheckpointRecord[]): Promise<readonly CheckpointRecord[]> {
   const [record, second] = records;
   const anchor = record?.meta.anchor;
   if (!record || second || anchor === undefined) return records;
   const before = await firstRecords(at, { from: versionKey(anchor), to: versionKey(record.version - 1) });
-  // A prune may be at work, or have died halfway: then what this stands on is empty, and it is not yet.
+  // A prune that is still running, or crashed, may have emptied the chain but not this record yet.
   return [...before.map((stored) => checkNotPruned(at, readCheckpoint(stored))), record];
 }

@@ -2,17 +2,17 @@ import type { RunCipher } from './encryption/run-cipher.ts';
 import type { CheckpointRecord, HeadRecord } from './format/records.ts';
 import type { Content } from './format/root.ts';
 
-/** Which checkpoint: a version, or the one that has a name. */
+/** Selects a checkpoint by version or by name. */
 export type CheckpointSelector = number | { readonly version: number } | { readonly name: string };
 
-/** A checkpoint that was found, not opened. */
+/** The records of a checkpoint that was found but not decrypted yet. */
 export interface FoundCheckpoint {
   readonly head: HeadRecord;
-  /** The record that is asked for, last, and what it stands on where that was read too. */
+  /** The record of the checkpoint, last, after the earlier records of its chain if those were read too. */
   readonly records: readonly CheckpointRecord[];
 }
 
-/** A checkpoint that was opened, with all it takes to write the next one. */
+/** A loaded checkpoint, with everything that is needed to write the next one. */
 export interface LoadedCheckpoint extends Content {
   readonly head: HeadRecord;
   readonly record: CheckpointRecord;

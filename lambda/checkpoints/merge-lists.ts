@@ -1,6 +1,6 @@
 import { invalidInput } from '../core/invalid-input.ts';
 
-/** Lists that are each in order, joined into one in that order: what has the smallest number comes first. */
+/** Merges sorted lists into one sorted list, smallest number first. */
 export async function* mergeSorted<T>(
   lists: readonly AsyncGenerator<T>[],
   orderOf: (item: T) => number,
@@ -18,7 +18,7 @@ export async function* mergeSorted<T>(
   }
 }
 
-/** The first of a list, at most so many; refuses a limit that is none before anything is read. */
+/** Yields at most `limit` items; rejects an invalid limit before anything is read. */
 export async function* takeUpTo<T>(limit: number | undefined, items: AsyncGenerator<T>): AsyncGenerator<T> {
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0))
     throw invalidInput('`limit`', 'a whole number above 0', limit);

@@ -8,39 +8,36 @@ import type { RunCipher } from './encryption/run-cipher.ts';
 import { randomId } from './format/records.ts';
 import { damagedError } from './run-errors.ts';
 
-/** What a payload can be made of. */
+/** The content of a payload. */
 export type PayloadContent = Uint8Array | string | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
 
-/** What is kept of a payload in the state itself. */
+/** What the state itself stores about a payload. */
 export interface PayloadOptions {
   /** A media type, such as `image/png`. */
   readonly type?: string;
-  /** A few words for those who decide whether to fetch the rest. At most 1,000 characters. */
+  /** A short summary that helps decide whether to fetch the content. At most 1,000 characters. */
   readonly digest?: string;
 }
 
-/** A payload as it stands in a state. Its bytes are proven against their SHA-256 when they are read. */
+/** A payload in a state. Reading verifies its bytes against their SHA-256. */
 export interface Payload extends PayloadOptions {
-  /** Known for bytes and for what was stored; a stream has no size before it was read. */
+  /** The size in bytes; undefined for a stream that was not stored yet. */
   readonly size: number | undefined;
-  /**
-   * The content piece by piece. The last piece comes only after everything was proven; an error means: do not use what
-   * came before.
-   */
+  /** The content in chunks. The last chunk follows only after verification; on an error, discard the earlier chunks. */
   stream(): AsyncIterable<Uint8Array>;
   bytes(): Promise<Uint8Array>;
   text(): Promise<string>;
 }
 
 /**
- * Bytes kept by reference: a screenshot, a page, a log. Put one anywhere in a state; the bytes are stored with the next
- * save, and fetched only when read.
+ * Bytes that a state keeps by reference, such as a screenshot, a page or a log. Put it anywhere in a state: the next
+ * save stores the bytes, and they are fetched only when read.
  */
 export function payload(content: PayloadContent, options: PayloadOptions = {}): Payload {
   if ((options.digest?.length ?? 0) > 1000)
     throw invalidInput('The digest of a payload', 'at most 1,000 characters', options.digest);
   if (typeof content === 'string') return new PayloadValue({ bytes: Buffer.from(content) }, options);
-  // A copy: the caller may change the bytes before they are saved.
+  // Copied, because the caller may change the bytes before they are saved.
   if (content instanceof Uint8Array) return new PayloadValue({ bytes: Uint8Array.from(content) }, options);
   if (typeof content === 'object' && content !== null && Symbol.asyncIterator in content) {
     return new PayloadValue({ stream: content as AsyncIterable<Uint8Array> }, options);
@@ -48,7 +45,7 @@ export function payload(content: PayloadContent, options: PayloadOptions = {}): 
   throw invalidInput('The content of a payload', 'bytes, text or a stream of bytes', content);
 }
 
-/** Where the bytes of a payload are stored. */
+/** The location of the stored bytes of a payload. */
 interface PayloadLocation {
   readonly store: PayloadStore;
   readonly partition: string;
@@ -56,12 +53,12 @@ interface PayloadLocation {
   readonly ref: PayloadRef;
 }
 
-/** A payload that a state points at. */
+/** The payload for a stored reference. */
 export const storedPayload = (location: PayloadLocation): Payload => new PayloadValue({ location }, location.ref);
 
 export const isPayload = (value: unknown): value is Payload => value instanceof PayloadValue;
 
-/** A stream that was read is spent: what it held is in storage, or lost. */
+/** The source of the bytes. A consumed stream cannot be read again. */
 type Source =
   | { readonly bytes: Uint8Array }
   | { readonly stream: AsyncIterable<Uint8Array> }
@@ -72,7 +69,7 @@ class PayloadValue implements Payload {
   readonly type?: string;
   readonly digest?: string;
   #source: Source;
-  /** By partition, where this process has stored it. */
+  /** Where this process stored it, by partition. */
   readonly #stored = new Map<string, PayloadLocation>();
 
   constructor(source: Source, { type, digest }: PayloadOptions) {
@@ -133,20 +130,18 @@ class PayloadValue implements Payload {
   }
 }
 
-const STREAM_NOT_SAVED = 'A payload made of a stream can be read after it was saved.';
-const STREAM_CONSUMED = 'The stream of a payload was read and did not arrive; make the payload anew.';
+const STREAM_NOT_SAVED = 'A payload from a stream can be read only after it was saved.';
+const STREAM_CONSUMED =
+  'The stream of this payload was consumed by a save that failed. Create the payload again from a new stream.';
 
-/**
- * The pointer for a record of this run, if the bytes are known in it: its predecessor points at them, or this save
- * stored them.
- */
+/** The reference to a payload of this run, if the predecessor refers to it or this save stored it. */
 export const findPayloadRef = (
   value: Payload,
   at: RunContext,
   known: ReadonlyMap<string, PayloadRef>,
 ): PayloadRef | undefined => (value as PayloadValue).findRef(at, known);
 
-/** Stores the bytes for this run, unless the same bytes are among those that are known in it. */
+/** Stores the bytes for this run, unless the same content is already among its known payloads. */
 export const storePayload = (
   value: Payload,
   at: RunContext,
@@ -154,7 +149,7 @@ export const storePayload = (
   known: ReadonlyMap<string, PayloadRef>,
 ): Promise<PayloadRef> => (value as PayloadValue).store(at, cipher, known);
 
-/** Whether the storage can copy it by itself: nothing has to be encrypted anew. */
+/** Whether the storage can copy the payload, because neither side is encrypted. */
 const canCopy = (location: PayloadLocation, at: RunContext, cipher: RunCipher): boolean =>
   location.store === at.payloads && !location.cipher.isEncrypted && !cipher.isEncrypted;
 
@@ -176,9 +171,9 @@ async function storeStream(
   const hashedContent = (async function* () {
     for await (const chunk of content) {
       if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) {
-        throw invalidInput('A piece of the stream of a payload', 'a Uint8Array', chunk);
+        throw invalidInput('Each chunk of the stream of a payload', 'a Uint8Array', chunk);
       }
-      // A copy: who reads files may use one buffer for all pieces.
+      // Copied, because a reader of files may reuse one buffer for all chunks.
       const bytes = Buffer.from(chunk);
       hash.update(bytes);
       size += bytes.length;
@@ -192,7 +187,7 @@ async function storeStream(
   return known ?? { id, sha256, size };
 }
 
-/** Stores bytes under a new random name; durable when it resolves. */
+/** Stores bytes under a new random id; durable when it resolves. */
 export async function storeBytes(at: RunContext, cipher: RunCipher, bytes: Uint8Array): Promise<PayloadRef> {
   const id = randomId();
   const aad = payloadAad(at.partition, id);
@@ -204,7 +199,7 @@ export async function storeBytes(at: RunContext, cipher: RunCipher, bytes: Uint8
   return { id, sha256: hashBytes(cipher, bytes), size: bytes.length };
 }
 
-/** Reads bytes that were stored, and refuses others than those. */
+/** Reads stored bytes and verifies them. */
 export const readBytes = (at: RunContext, cipher: RunCipher, ref: PayloadRef): Promise<Uint8Array> =>
   concatChunks(readVerified({ store: at.payloads, partition: at.partition, cipher, ref }));
 
@@ -224,7 +219,7 @@ async function* readVerified({ store, partition, cipher, ref }: PayloadLocation)
   if (size !== ref.size || hash.digest('base64url') !== ref.sha256) {
     throw damagedError(
       describePayload(partition, ref),
-      `${ref.size} bytes with hash ${ref.sha256} were stored, ${size} others were found`,
+      `${ref.size} bytes with hash ${ref.sha256} were stored, but ${size} different bytes were found`,
     );
   }
   if (buffered) yield buffered;
@@ -237,7 +232,7 @@ const hashBytes = (cipher: RunCipher, bytes: Uint8Array): string => cipher.hash(
 const describePayload = (partition: string, { id }: PayloadRef): string => `Payload ${id} of "${partition}"`;
 
 const payloadMissing = (partition: string, ref: PayloadRef): WaitstateError =>
-  damagedError(describePayload(partition, ref), 'it is no longer in the storage');
+  damagedError(describePayload(partition, ref), 'it is missing in the storage');
 
 async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;

@@ -15,7 +15,7 @@ import { firstRecords } from './scan.ts';
 
 type NewestCheckpoint = { readonly head: HeadRecord; readonly newest: CheckpointRecord } | undefined;
 
-/** The head and the newest checkpoint, or undefined when there is no run. Refuses what is deleted or expired. */
+/** Reads the head and the newest checkpoint; undefined when there is no run. Throws when it is deleted or expired. */
 export async function readNewest(at: RunContext): Promise<NewestCheckpoint> {
   const [first, second] = await firstRecords(at, { ...CHECKPOINT_AND_HEAD_KEYS, newestFirst: true }, 2);
   if (first?.key !== HEAD_KEY) return undefined;
@@ -28,14 +28,14 @@ export async function readNewest(at: RunContext): Promise<NewestCheckpoint> {
   return { head, newest };
 }
 
-/** What a query reads is not of one moment; but what is missing twice, for one head, is lost. */
+/** A query is no snapshot, so a missing checkpoint may have been read too early. If it is missing again, it is lost. */
 async function retryReadNewest(at: RunContext, head: HeadRecord): Promise<NewestCheckpoint> {
   const [stored] = await at.records.read(at.partition, [versionKey(head.meta.version)]);
   if (stored) return readNewest(at);
   throw damagedError(`Run "${at.run}"`, `its checkpoint ${head.meta.version} is missing`);
 }
 
-/** The head of a run that can be read; refuses what is deleted or expired. */
+/** Reads the head of a run; throws when the run is missing, deleted or expired. */
 export async function readLiveHead(at: RunContext): Promise<HeadRecord> {
   const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
   if (!stored) throw runNotFound(at);
@@ -44,7 +44,7 @@ export async function readLiveHead(at: RunContext): Promise<HeadRecord> {
   return head;
 }
 
-/** Refuses a run that was not written to for longer than its retention. */
+/** Throws RUN_EXPIRED when the last write is older than the retention. */
 export function checkNotExpired(at: RunContext, { retentionMs, touchedAt }: HeadMeta, lastWrite: number): void {
   const last = Math.max(touchedAt, lastWrite);
   if (retentionMs !== undefined && at.now() >= last + retentionMs) throw runExpired(at.run, last, retentionMs);
@@ -54,7 +54,10 @@ function checkNotDeleted(at: RunContext, { deletedUntil }: HeadMeta): void {
   if (deletedUntil !== undefined) throw runDeleted(at.run, deletedUntil);
 }
 
-/** The head may be an hour behind the last write: only in that hour the newest checkpoint has to be asked. */
+/**
+ * Throws when a run is deleted or expired. The head may be an hour behind the last write, so only within that hour the
+ * newest checkpoint must be read.
+ */
 export async function checkLive(at: RunContext, head: HeadMeta): Promise<void> {
   checkNotDeleted(at, head);
   if (head.retentionMs === undefined || at.now() < head.touchedAt + head.retentionMs) return;
@@ -62,12 +65,13 @@ export async function checkLive(at: RunContext, head: HeadMeta): Promise<void> {
   await readNewest(at);
 }
 
+/** Throws CHECKPOINT_PRUNED when a prune emptied the checkpoint. */
 export function checkNotPruned(at: RunContext, record: CheckpointRecord): CheckpointRecord {
   if (record.meta.emptied) throw checkpointPruned(at.run, record.version);
   return record;
 }
 
-/** Refuses what is not a version. */
+/** Rejects an invalid version. */
 export function checkVersion(version: unknown, argument = 'The version', min = 1): number {
   if (typeof version === 'number' && Number.isInteger(version) && version >= min && version <= MAX_VERSION)
     return version;

@@ -3,7 +3,7 @@ import { isWaitstateError } from '../core/errors.ts';
 
 const MAX_ATTEMPTS = 100;
 
-/** Tries again, a little later each time, as long as somebody else was faster. */
+/** Retries on a version conflict, with backoff and jitter. */
 export async function retryOnConflict<T>(attempt: (attempt: number) => Promise<T>): Promise<T> {
   for (let count = 1; ; count++) {
     try {

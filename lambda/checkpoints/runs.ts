@@ -13,26 +13,26 @@ import { mergeSorted, takeUpTo } from './merge-lists.ts';
 import { readLiveHead } from './read-head.ts';
 import { scanPages } from './scan.ts';
 
-/** Which runs: all conditions must hold. */
+/** Which runs to list: all conditions must hold. */
 export interface RunFilter {
   readonly status?: Status | readonly Status[];
   readonly agent?: string;
   readonly owner?: string;
   readonly tag?: string;
-  /** The step, by name or number, at which the run last changed its status. */
+  /** The step, by name or number, at which the run's status last changed. */
   readonly step?: string | number;
-  /** Runs that were touched from this moment, and before that one. */
+  /** Runs last written at or after `since` and before `until`. */
   readonly since?: Date;
   readonly until?: Date;
   readonly limit?: number;
 }
 
 const PAGE_SIZE = 100;
-/** How much of each shard of what is due is looked through for runs that agents have. */
+/** How many entries of each due shard are searched for leased runs. */
 const MAX_DUE_PER_SHARD = 1_000;
 const MAX_TIME_MS = 999_999_999_999_999;
 
-/** The runs of the tenant, last touched first. The list may be a moment behind. */
+/** Lists the matching runs of the tenant, most recently written first. The list is eventually consistent. */
 export async function* listRuns(context: Context, filter: RunFilter): AsyncGenerator<RunSummary> {
   const matching = async function* () {
     for await (const { partition, head, isMatch } of scanRuns(context, filter))
@@ -41,15 +41,15 @@ export async function* listRuns(context: Context, filter: RunFilter): AsyncGener
   yield* takeUpTo(filter.limit, matching());
 }
 
-/** A run as a list holds it. */
+/** A run from a list. */
 export interface ListedRun {
   readonly partition: string;
   readonly head: HeadMeta;
-  /** Whether all conditions hold; some of them lists cannot look up. */
+  /** Whether all conditions of the filter hold; lists cannot look up all of them. */
   readonly isMatch: boolean;
 }
 
-/** Every run that has to be read to find those that fit: for those who must stop reading at some point. */
+/** Every run that must be read to find the matching ones, for callers that limit how much they read. */
 export async function* scanRuns(context: Context, filter: RunFilter): AsyncGenerator<ListedRun> {
   const { status, owner, since, until } = filter;
   const statuses = status === undefined ? STATUSES : [...new Set([status].flat())];
@@ -77,8 +77,9 @@ export async function* scanRuns(context: Context, filter: RunFilter): AsyncGener
 }
 
 /**
- * The runs that agents have just now. They are in no list by status, but due soon: when their lease is over. What is due
- * is of all tenants, so only the first of each shard is read, in one request: a tenant with much costs others no more.
+ * The runs that are currently leased. They are not in the status list, but in the due list until their lease ends. All
+ * tenants share the due list, so only the first entries of each shard are read, in one request: a busy tenant costs the
+ * others no more.
  */
 async function* leasedRuns(
   { records, tenant, now }: Context,
@@ -86,7 +87,7 @@ async function* leasedRuns(
 ): AsyncGenerator<ListedHead> {
   const dueSoon = { to: timeOrder(now() + MAX_LEASED_DUE_MS), limit: MAX_DUE_PER_SHARD };
   const shards = SHARDS.map((shard) => records.list('due', shardGroup(shard), dueSoon));
-  // Who may see but one of the tenants sees what waits or has ended.
+  // A caller whose access is limited to one tenant cannot read the due list and sees only runs that are not leased.
   const found = await Promise.all(shards).catch((error) => {
     if (isWaitstateError(error, 'STORAGE_DENIED')) return [];
     throw error;
@@ -103,7 +104,7 @@ async function* leasedRuns(
 function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[], now: number): boolean {
   const { agent, tag, step, owner } = filter;
   const { touchedAt, retentionMs } = head;
-  // Only what is over for sure is left out: the head may be behind the last write.
+  // The head may be behind the last write, so only runs that have certainly expired are left out.
   const hasSurelyExpired = retentionMs !== undefined && now >= touchedAt + retentionMs + MAX_HEAD_LAG_MS;
   return (
     !hasSurelyExpired &&
@@ -117,7 +118,7 @@ function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[],
 
 type ListedHead = Omit<ListedRun, 'isMatch'>;
 
-/** A head as a list has it; nothing of what nobody can read, since that takes the rest of the list from nobody. */
+/** The head in a list entry, or nothing for an unreadable one, so that one bad record cannot break a list. */
 function readListedHead({ partition, meta }: StoredRecord): readonly ListedHead[] {
   const head = readHeadMeta(meta);
   return isUnreadable(head) ? [] : [{ partition, head }];
@@ -128,12 +129,12 @@ function checkDate(argument: string, time: Date): number {
   throw invalidInput(argument, 'a valid Date', String(time));
 }
 
-/** What is known of one run without opening it. */
+/** Describes a run without loading its state. */
 export async function readRunSummary(at: RunContext): Promise<RunSummary> {
   return toRunSummary(at.partition, (await readLiveHead(at)).meta);
 }
 
-/** What is known of a run whose head was read. */
+/** The summary of a run from its head. */
 export function toRunSummary(partition: string, head: HeadMeta): RunSummary {
   const { agent, owner, parent, retentionMs, step, version, stepNumber, shredded = false } = head;
   return {

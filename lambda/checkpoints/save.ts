@@ -20,17 +20,17 @@ import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 import { checkNotExpired, checkVersion, readNewest } from './read-head.ts';
 import { StaleVersionError } from './stale-version-error.ts';
 
-/** What a checkpoint is called and what belongs to it, besides the state. */
+/** The fields of a save, besides the state. */
 export interface SaveFields extends CheckpointFields {
-  /** Results of tools by call id; they are added to those of the run. */
+  /** Tool results by call id; they are added to those of the run. */
   readonly toolResults?: Readonly<Record<string, unknown>> | undefined;
-  /** Takes these results out of the run, or all that were there before. */
+  /** Removes these tool results from the run, or all earlier ones. */
   readonly forgetToolResults?: true | readonly string[] | undefined;
   readonly model?: ModelParameters | undefined;
   readonly agent?: string | undefined;
   readonly owner?: string | undefined;
   readonly tags?: readonly string[] | undefined;
-  /** How long the run is kept after its last write. @default the store's */
+  /** How long the run is kept after its last write. @default the retention of the store */
   readonly retentionSeconds?: number | undefined;
 }
 
@@ -38,17 +38,18 @@ export interface SaveFields extends CheckpointFields {
 export interface SaveInput<State = unknown> extends SaveFields {
   readonly run: string;
   /**
-   * The checkpoint that this one follows, or its version; 0 means that the run must be new. The checkpoint itself also
-   * tells a run that was deleted and begun again from the one that it was.
+   * The checkpoint that this one follows, or its version; 0 means that the run must be new. Passing the checkpoint also
+   * detects that the run was deleted and started again under the same id.
    * @default 0
    */
   readonly expectedVersion?: number | Pick<CheckpointSummary, 'version' | 'hash'>;
-  /** @default as it was */
+  /** @default unchanged */
   readonly state?: State | undefined;
 }
 
 type Input = Omit<SaveInput, 'run' | 'expectedVersion'>;
 
+/** Saves the checkpoint after the expected one; throws StaleVersionError when another writer was first. */
 export async function save(
   at: RunContext,
   { expectedVersion = 0, ...input }: Omit<SaveInput, 'run'>,
@@ -74,7 +75,7 @@ const isExpected = (
 ): loaded is LoadedCheckpoint =>
   loaded?.record.version === version && (hash === undefined || loaded.record.hash === hash);
 
-/** Saves on a checkpoint that was opened; on none to begin the run. */
+/** Saves the checkpoint after a loaded one, or the first of a new run. */
 export async function saveAfter(
   at: RunContext,
   loaded: LoadedCheckpoint | undefined,
@@ -91,7 +92,7 @@ export async function saveAfter(
   return append(at, toBase(loaded), { ...input, root, model: encodeModel(at, input.model), schema, head });
 }
 
-/** What of the input becomes content; a state that is undefined is none. */
+/** The part of the input that becomes content; an undefined state means no change. */
 function toValues({ state, toolResults, forgetToolResults }: Input): ContentValues {
   return { toolResults, forgetToolResults, ...(state !== undefined && { state }) };
 }
@@ -111,13 +112,13 @@ async function saveFirst(at: RunContext, input: Input): Promise<LoadedCheckpoint
       head,
     });
   } catch (error) {
-    // What is in the way may be over: then that is what to say.
+    // If the existing run is deleted or expired, this throws the more precise error.
     if (error instanceof StaleVersionError) await readNewest(at);
     throw error;
   }
 }
 
-/** The checkpoint that an earlier try under this write id made; refuses the save when there is none. */
+/** The checkpoint that an earlier attempt with this write id wrote; throws StaleVersionError when there is none. */
 export async function findEarlierWrite(
   at: RunContext,
   expected: number,
@@ -132,7 +133,7 @@ export async function findEarlierWrite(
   throw new StaleVersionError(at.run, expected, found);
 }
 
-/** What of the head a save changes; undefined when it is all as it was. */
+/** The head fields that a save changes; undefined when it changes none. */
 function changedHeadFields(
   { agent, owner, tags, retentionSeconds }: Input,
   { head }: LoadedCheckpoint,
@@ -146,9 +147,9 @@ function changedHeadFields(
   return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 
-/** Refuses fields that are not what a checkpoint takes, before anything is written. */
+/** Rejects invalid fields before anything is written. */
 export function checkSaveFields(input: SaveFields): void {
-  if (!isRecord(input)) throw invalidInput('What is to be saved', 'an object', input);
+  if (!isRecord(input)) throw invalidInput('The input of a save', 'an object', input);
   const { step, stepNumber, status, name, labels, toolResults, forgetToolResults, model, writeId, parent } = input;
   const { agent, owner, tags, retentionSeconds } = input;
   const checkField = (field: string, value: unknown, expected: string, isValid: boolean) => {
@@ -186,21 +187,21 @@ export function checkSaveFields(input: SaveFields): void {
   }
 }
 
-// More than three thousand years; to keep a run for ever, give none.
+// More than three thousand years; omit the option to keep a run forever.
 const MAX_RETENTION_SECONDS = 1e11;
 
-/** Refuses what is not a time to keep a run for. */
+/** Rejects an invalid retention. */
 export function checkRetention(seconds: number): number {
   if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_RETENTION_SECONDS) return seconds;
   throw invalidInput('`retentionSeconds`', `a number of seconds above 0 and at most ${MAX_RETENTION_SECONDS}`, seconds);
 }
 
-// What is readable without opening a checkpoint is written and read with every list, and a record holds 400 KB at most.
+// Metadata is written and read with every list, and a record can hold at most 400 KB.
 const MAX_META_CHARACTERS = 16_384;
 const META_LIMIT = `at most ${MAX_META_CHARACTERS} characters as JSON`;
 const fitsMeta = (value: unknown): boolean => JSON.stringify(value).length <= MAX_META_CHARACTERS;
 const isString = (value: unknown): value is string => typeof value === 'string';
-/** Whether something is text of at least one character and at most so many. */
+/** Whether a value is text of 1 to `maxCharacters` characters. */
 export const isText = (value: unknown, maxCharacters: number): boolean =>
   isString(value) && value !== '' && value.length <= maxCharacters;
 const isRecord = (value: unknown): value is object =>

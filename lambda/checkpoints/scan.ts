@@ -1,7 +1,7 @@
 import type { Page, PageOptions, StoredRecord } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
 
-/** Everything that pages hold, one after the other; the next page is read when it is needed. */
+/** The records of all pages; each page is read when it is needed. */
 export async function* scanPages(
   read: (from: { readonly after?: string }) => Promise<Page>,
 ): AsyncGenerator<StoredRecord> {
@@ -13,11 +13,11 @@ export async function* scanPages(
   } while (after !== undefined);
 }
 
-/** The records of a run, or of a range of its keys. */
+/** The records of a run, or of a range of its keys, read page by page. */
 export const scanRecords = (at: RunContext, options: PageOptions = {}): AsyncGenerator<StoredRecord> =>
   scanPages((from) => at.records.range(at.partition, { ...options, ...from }));
 
-/** The first records of a range, at most so many. */
+/** Reads the first records of a range, up to `max`. */
 export async function firstRecords(
   at: RunContext,
   options: PageOptions,

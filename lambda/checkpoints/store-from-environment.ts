@@ -15,8 +15,8 @@ import type { CheckpointStoreOptions } from './context-factory.ts';
 import type { KeyRing } from './encryption/key-ring.ts';
 
 /**
- * The storage that the environment names: with WAITSTATE_TABLE and WAITSTATE_BUCKET on DynamoDB and S3, otherwise in the
- * folder WAITSTATE_FOLDER (`.waitstate`) of this machine.
+ * The storage from environment variables: DynamoDB and S3 with WAITSTATE_TABLE and WAITSTATE_BUCKET, otherwise the
+ * local folder WAITSTATE_FOLDER (default `.waitstate`).
  */
 export function storageFromEnvironment(clock?: () => number): () => Promise<Storage> {
   if (isDynamoConfigured())
@@ -30,9 +30,9 @@ export function storageFromEnvironment(clock?: () => number): () => Promise<Stor
 }
 
 /**
- * What else the environment says of runs on DynamoDB: how long those that are begun here are kept
- * (WAITSTATE_RETENTION_SECONDS), which key of KMS encrypts them (WAITSTATE_KMS_KEY), and whether those from before there was
- * one are opened (WAITSTATE_ACCEPT_UNENCRYPTED). Nothing where it names no table.
+ * Store options from environment variables, for runs on DynamoDB: the retention of new runs
+ * (WAITSTATE_RETENTION_SECONDS), the KMS key (WAITSTATE_KMS_KEY), and whether unencrypted runs are accepted too
+ * (WAITSTATE_ACCEPT_UNENCRYPTED). No options without a table.
  */
 export function optionsFromEnvironment(): Pick<
   CheckpointStoreOptions,
@@ -47,7 +47,7 @@ export function optionsFromEnvironment(): Pick<
   };
 }
 
-/** A key ring in KMS that is loaded when first needed. */
+/** A KMS key ring that is loaded on first use. */
 function lazyKmsKeys(keyId: string): KeyRing {
   let loaded: Promise<KeyRing> | undefined;
   const ring = () => (loaded ??= import('./encryption/kms-keys.ts').then(({ kmsKeys }) => kmsKeys({ keyId })));
@@ -57,12 +57,12 @@ function lazyKmsKeys(keyId: string): KeyRing {
   };
 }
 
-/** Whether the environment names a table. */
+/** Whether environment variables name a table or a bucket. */
 export const isDynamoConfigured = (): boolean => Boolean(process.env[TABLE_VARIABLE] || process.env[BUCKET_VARIABLE]);
 
 /**
- * A checkpoint store where the environment says, and as it says unless `options` do. To bundle only one of the two kinds
- * of storage, import `checkpointStore` from `waitstate/dynamodb` or `waitstate/embedded`.
+ * A checkpoint store that is configured by environment variables; `options` override them. To bundle only one kind of
+ * storage, import `checkpointStore` from `waitstate/dynamodb` or `waitstate/embedded`.
  */
 export const checkpointStore = <State = unknown>(options: CheckpointStoreOptions = {}): CheckpointStore<State> =>
   createCheckpointStore<State>(storageFromEnvironment(options.clock), { ...optionsFromEnvironment(), ...options });

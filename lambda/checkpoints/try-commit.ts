@@ -1,6 +1,6 @@
 import { ConditionFailedError, type RecordStore, type Write } from '../storage/ports.ts';
 
-/** Commits, unless somebody has just done something with the records; says whether it did. */
+/** Commits and returns true, or returns false when a condition failed because of a concurrent write. */
 export async function tryCommit(records: RecordStore, writes: readonly Write[]): Promise<boolean> {
   try {
     await records.commit(writes);

@@ -8,16 +8,13 @@ import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 import { checkSaveFields, type SaveFields, saveAfter } from './save.ts';
 
-/**
- * What a checkpoint made by `update` is called and what belongs to it. A `writeId` is recognised while it is that of the
- * newest checkpoint.
- */
+/** The fields of an `update`. A repeated `writeId` is recognized only while it belongs to the newest checkpoint. */
 export interface UpdateFields<State = unknown> extends Omit<SaveFields, 'parent'> {
-  /** What the edit gets where there is no run: the update then begins it. @default there must be a run */
+  /** The state for the edit when the run does not exist; the update then creates it. @default the run must exist */
   readonly initial?: State;
 }
 
-/** Saves what the edit makes of the newest state; when somebody else was faster, the edit runs again on theirs. */
+/** Edits the newest state and saves it; on a conflict, the edit runs again on the new state. */
 export async function update<State>(
   at: RunContext,
   edit: Edit<State>,
@@ -41,7 +38,7 @@ export async function update<State>(
       return await editAndSave(cached);
     } catch (error) {
       if (isSaving && !PRE_WRITE_ERRORS.some((code) => isWaitstateError(error, code))) throw error;
-      // What the edit, or we, found wrong with what this process knew of the run may be right with what it is now.
+      // The cached state may be outdated, and the newest state may pass where the cached one failed.
       const newest = await loadNewestOrNone(at, fields);
       if (newest?.record.hash === cached.record.hash) throw error;
       return editAndSave(newest);
@@ -49,10 +46,10 @@ export async function update<State>(
   });
 }
 
-// For what a checkpoint is refused before anything of it is written.
+// Errors that are thrown before anything is written.
 const PRE_WRITE_ERRORS = ['TRANSITION_REFUSED', 'RUN_EXPIRED'] as const;
 
-/** The newest checkpoint; undefined where there is no run and one may begin. */
+/** The newest checkpoint; undefined when there is no run and the update may create it. */
 async function loadNewestOrNone(at: RunContext, fields: UpdateFields): Promise<LoadedCheckpoint | undefined> {
   try {
     return await loadCheckpoint(at);

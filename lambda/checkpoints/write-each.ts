@@ -3,7 +3,7 @@ import type { RunContext } from './context.ts';
 
 const MAX_CONCURRENT_WRITES = 16;
 
-/** Each write by itself, several at once; those whose record has changed meanwhile are left as they are. */
+/** Commits each write separately, several at a time; skips writes whose record has changed since. */
 export async function writeEach(at: RunContext, writes: readonly Write[]): Promise<void> {
   const queue = writes.values();
   const worker = async () => {

@@ -36,13 +36,13 @@ describe('a migrator of migrations', () => {
   });
 
   test.each<[string, Schema, RegExp]>([
-    ['without its first step', { version: 3, migrations: { 2: add('b') } }, /missing from: 1/],
-    ['without several steps', { version: 4, migrations: { 2: add('b') } }, /missing from: 1, 3/],
-    ['without any', { version: 2 }, /missing from: 1/],
+    ['without its first step', { version: 3, migrations: { 2: add('b') } }, /missing: 1/],
+    ['without several steps', { version: 4, migrations: { 2: add('b') } }, /missing: 1, 3/],
+    ['without any', { version: 2 }, /missing: 1/],
     [
       'with a step that is no function',
       { version: 2, migrations: { 1: 'later' } as unknown as Record<number, () => void> },
-      /missing from: 1/,
+      /missing: 1/,
     ],
     [
       'with a step from the top',
@@ -50,7 +50,7 @@ describe('a migrator of migrations', () => {
       /must start at a version before 2; found one from 2/,
     ],
     ['with a step from nowhere', { version: 2, migrations: { 1: add('a'), one: add('b') } }, /found one from one/],
-    ['of texts without order', { version: '1.0.0' }, /need their `order`; found version "1.0.0"/],
+    ['of texts without order', { version: '1.0.0' }, /need an `order`; found version "1.0.0"/],
     [
       'whose order has not its version',
       { version: '3', order: ['1', '2'] },
@@ -69,7 +69,7 @@ describe('a migrator of migrations', () => {
     ['whose oldest is newer', { version: 1, order: [1, 2], oldest: 2 }, /`oldest` must be/],
     ['with version 0', { version: 0 }, /whole number from 1; found 0/],
     ['with version 1.5', { version: 1.5 }, /whole number from 1; found 1.5/],
-    ['with no version', {} as Schema, /need their `order`/],
+    ['with no version', {} as Schema, /need an `order`/],
   ])('is refused at start-up %s', (_, schema, message) => {
     expect(() => createMigrator(schema)).toThrow(
       expect.objectContaining({ code: 'SCHEMA_INVALID', message: expect.stringMatching(message) }),

@@ -252,7 +252,7 @@ describe('input that would harm later', () => {
       yield* pieces as unknown[] as Uint8Array[];
     })();
     const save = store().save({ run: RUN, state: payload(stream) });
-    await expect(save).rejects.toThrow(/A piece of the stream of a payload must be a Uint8Array/);
+    await expect(save).rejects.toThrow(/Each chunk of the stream of a payload must be a Uint8Array/);
   });
 
   test('is read rightly: a stream that uses one buffer for all its pieces, encrypted too', async () => {

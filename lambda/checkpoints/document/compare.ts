@@ -12,17 +12,17 @@ import {
 import { findGaps } from './gaps.ts';
 import { printPath, type Step } from './path.ts';
 
-// Nobody reads a longer path, and the stack is spared.
+// Deeper values are compared as a whole: longer paths are unreadable, and recursion stays limited.
 const MAX_COMPARED_DEPTH = 250;
 
-/** What differs between two documents; `at` is the place in the order of the document. */
+/** The differences between two documents; `at` is the position of a difference in document order. */
 export interface Comparison<T = Doc> {
   readonly added: readonly { readonly at: number; readonly path: string; readonly value: T }[];
   readonly removed: readonly { readonly at: number; readonly path: string; readonly value: T }[];
   readonly changed: readonly { readonly at: number; readonly path: string; readonly before: T; readonly after: T }[];
 }
 
-/** What differs between two documents, for people: by leaf where something changed, whole where it came or went. */
+/** Compares two documents for people: changes by leaf; added and removed values as a whole. */
 export function compare(before: Doc, after: Doc): Comparison;
 export function compare<T>(before: Doc, after: Doc, toValue: (doc: Doc) => T): Comparison<T>;
 export function compare(before: Doc, after: Doc, toValue: (doc: Doc) => unknown = (doc) => doc): Comparison<unknown> {
@@ -41,7 +41,7 @@ export function compare(before: Doc, after: Doc, toValue: (doc: Doc) => unknown 
     else changed.push({ at, path, before: toValue(was), after: toValue(is) });
   }
 
-  /** Goes into two values of the same kind; false when only the whole can be told. */
+  /** Compares the children of two values of the same kind; false when they can only be reported as a whole. */
   function visitInside(was: Doc, is: Doc, steps: readonly Step[]): boolean {
     if (equal(was, is)) return true;
     if (steps.length === MAX_COMPARED_DEPTH) return false;
@@ -60,7 +60,7 @@ export function compare(before: Doc, after: Doc, toValue: (doc: Doc) => unknown 
         ...steps,
         key,
       ]);
-    // Nothing but the order of the keys differs.
+    // False when only the order of the keys differs.
     return added.length + removed.length + changed.length > count;
   }
 

@@ -20,24 +20,24 @@ import { type PayloadRef, readPayloadRef } from './payloads.ts';
 
 export interface DecodeOptions {
   readonly types?: TypeCodecs | undefined;
-  /** Makes the live value of a payload. */
+  /** Creates the value for a payload reference. */
   readonly payload?: ((ref: PayloadRef) => unknown) | undefined;
   /**
-   * A fresh copy of everything that the caller may change, as migrations do.
-   * @default false: objects and arrays are frozen, and shared with the document where it is plain
+   * Whether to return a new copy that the caller may change, as migrations do.
+   * @default false: objects and arrays are frozen, and plain parts are shared with the document
    */
   readonly mutable?: boolean | undefined;
 }
 
-/** The value of a document. */
+/** Decodes a document to its value. */
 export function decode(doc: Doc, options: DecodeOptions = {}): unknown {
   return new Decoder(options).value(doc, 0);
 }
 
-/** The value of a part of a document. */
+/** Decodes a part of a document. */
 export type Decode = (part: Doc) => unknown;
 
-/** Decodes parts of a document: what is shared with the rest of it is found there. A gap in an array is undefined. */
+/** A decoder for parts of a document that resolves shared references. A hole in an array decodes to undefined. */
 export function decodeWithin(doc: Doc, options: DecodeOptions = {}): Decode {
   const decoder = new Decoder(options);
   decoder.value(doc, 0);
@@ -61,20 +61,19 @@ class Decoder {
   }
 
   /**
-   * `number` is under which an object that occurs more than once is found again, known before its content is: it may
-   * contain itself.
+   * `number` identifies a shared object; it is registered before its content is decoded, because it may contain itself.
    */
   value(doc: Doc | undefined, depth: number, number?: Doc): unknown {
     if (!isContainer(doc)) return doc;
     checkDepth(depth + 1);
-    // A shared object is always made anew: known plain parts are values, and the next encode would not see that it is
-    // one object.
+    // A shared object is always a new object: plain parts count as values, so the next encode would not see the
+    // sharing.
     if (number === undefined && !this.#options.mutable && plainHeight(doc) > 0) return doc;
     if (isList(doc)) return this.#list(doc, depth, this.#remember(number, []));
     if (!Object.hasOwn(doc, '$')) return this.#fields(doc, depth, this.#remember(number, {}));
     const content = specialOf(doc);
     if (ATOMS.has(content)) return ATOMS.get(content);
-    if (!isList(content)) throw damaged('it has a value of an unknown kind');
+    if (!isList(content)) throw damaged('it has a value of an unknown type');
     return this.#special(content, depth + 2, number);
   }
 
@@ -108,16 +107,19 @@ class Decoder {
         return this.#remember(number, this.#instance(String(first), this.value(second, depth)));
       case 'payload':
         if (!this.#options.payload)
-          throw new WaitstateError('INVALID_INPUT', 'The document has a payload; decode needs `payload`.');
+          throw new WaitstateError(
+            'INVALID_INPUT',
+            'The document contains a payload; pass the `payload` option to decode it.',
+          );
         return this.#options.payload(readPayloadRef(parts));
       case 'shared':
         return this.value(second, depth, first);
       case 'again':
-        if (!this.#shared.has(first)) throw damaged(`it refers to object ${first} before that is there`);
+        if (!this.#shared.has(first)) throw damaged(`it refers to shared object ${first} before its definition`);
         return this.#shared.get(first);
     }
     const leaf = leafValue(parts);
-    if (leaf === undefined) throw damaged(`it has a value of the unknown kind ${JSON.stringify(tag)}`);
+    if (leaf === undefined) throw damaged(`it has a value of the unknown type ${JSON.stringify(tag)}`);
     return this.#remember(number, leaf);
   }
 
@@ -129,7 +131,7 @@ class Decoder {
     if (others) return others.decode(name, data);
     throw new WaitstateError(
       'INVALID_INPUT',
-      `The document has an instance of ${name}, which is not among \`types\`; register the class under this name.`,
+      `The document contains an instance of ${name}, which is not in \`types\`. Register the class under this name.`,
     );
   }
 

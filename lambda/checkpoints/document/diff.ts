@@ -2,17 +2,17 @@ import { type Doc, equal, type Fields, isContainer, isFields, isIndex, isList, t
 import { findGaps } from './gaps.ts';
 import type { Key, Op } from './op.ts';
 
-// Below this, paths cost more than they save, and the stack is spared.
+// Deeper values are replaced as a whole: longer paths cost more than they save, and recursion stays limited.
 const MAX_PATH_LENGTH = 250;
 
-/** The operations that turn one document into another; never much longer than setting what changed. */
+/** The operations that turn one document into another; never much larger than replacing the changed values. */
 export function diff(before: Doc, after: Doc): readonly Op[] {
   const ops: Op[] = [];
   change(before, after, [], ops);
   return ops;
 }
 
-/** Adds the operations for one place and answers about how many characters of JSON they are. */
+/** Adds the operations for one path, and returns their approximate size in characters of JSON. */
 function change(before: Doc, after: Doc, path: Key[], ops: Op[]): number {
   if (before === after) return 0;
   const start = ops.length;
@@ -21,7 +21,7 @@ function change(before: Doc, after: Doc, path: Key[], ops: Op[]): number {
   else if (isList(before) && isList(after)) weight = changeList(before, after, path, ops);
   else if (isFields(before) && isFields(after)) weight = changeFields(before, after, path, ops);
   else if (typeof before === 'string' && typeof after === 'string') weight = changeString(before, after, path, ops);
-  // One operation holds a part of `after` only; several might hold more than all of it.
+  // A single operation contains only a part of `after`; several could be larger than all of it.
   if (weight !== undefined && (ops.length - start < 2 || weigh(after, weight) >= weight)) return weight;
   ops.length = start;
   return add(ops, [path.slice(), after]);
@@ -30,7 +30,7 @@ function change(before: Doc, after: Doc, path: Key[], ops: Op[]): number {
 function changeFields(before: Fields, after: Fields, path: Key[], ops: Op[]): number | undefined {
   const old = Object.keys(before);
   const keys = Object.keys(after);
-  // Nearly always nothing but the end is new.
+  // Fast path: almost always, keys are only added at the end.
   const grown = old.length <= keys.length && old.every((key, i) => key === keys[i]);
   const kept = grown ? old : old.filter((key) => Object.hasOwn(after, key));
   const added = grown ? keys.slice(old.length) : keys.filter((key) => !Object.hasOwn(before, key));
@@ -43,7 +43,7 @@ function changeFields(before: Fields, after: Fields, path: Key[], ops: Op[]): nu
   return weight;
 }
 
-// An operation can only put a new key behind the others, and the order of keys is data; but for indices, which order themselves.
+// The order of keys is data, and an operation can only add a key at the end. Index keys are exempt: objects sort them.
 function isOrder(keys: readonly string[], made: readonly string[]): boolean {
   const ordered = made.filter((key) => !isIndex(key));
   return keys.filter((key) => !isIndex(key)).every((key, i) => key === ordered[i]);
@@ -51,14 +51,14 @@ function isOrder(keys: readonly string[], made: readonly string[]): boolean {
 
 function changeList(before: List, after: List, path: Key[], ops: Op[]): number {
   let weight = 0;
-  // From the end, so that the places of what comes before stay as they are.
+  // From the end, so that earlier indexes stay valid.
   for (const gap of findGaps(before, after).reverse()) {
     const [b, bEnd] = gap.before;
     const [a, aEnd] = gap.after;
     const pairs = Math.min(bEnd - b, aEnd - a);
     if (bEnd - b !== aEnd - a)
       weight += add(ops, [path.slice(), b + pairs, bEnd - b - pairs, after.slice(a + pairs, aEnd)]);
-    // Neighbours that are wholly new make one splice instead of one set each.
+    // Adjacent replaced items become one splice instead of one set each.
     let fresh = 0;
     for (let i = pairs - 1; i >= 0; i--) {
       const start = ops.length;
@@ -111,7 +111,7 @@ function add(ops: Op[], op: Op): number {
   return weigh(op);
 }
 
-/** About the length of the JSON; stops looking once it is above the limit. */
+/** The approximate length of the JSON; stops once it exceeds the limit. */
 function weigh(doc: Doc, limit = Number.POSITIVE_INFINITY): number {
   if (typeof doc === 'string') return doc.length + 3;
   if (!isContainer(doc)) return String(doc).length + 1;

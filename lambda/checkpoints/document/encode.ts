@@ -27,31 +27,29 @@ import { findAgain, type Search } from './realign.ts';
 import { describeUnsupported } from './unsupported.ts';
 
 export interface EncodeOptions {
-  /** The previous document of the same value: what is equal in it is reused, so that `diff` can compare by identity. */
+  /** The previous document of the value; its equal parts are reused, so that `diff` can compare by identity. */
   readonly base?: Doc | undefined;
   readonly types?: TypeCodecs | undefined;
-  /** What paths in error messages start with. */
+  /** The start of paths in error messages. */
   readonly root: string;
-  /**
-   * Asked for every object that is neither plain nor an array: the document of a payload, or undefined if it is none.
-   */
+  /** Called for every object that is neither plain nor an array; returns the document of a payload, or undefined. */
   readonly payload?: ((value: unknown) => Doc | undefined) | undefined;
 }
 
 /**
- * The document of a value. Changes nothing of the value, runs no getter and no `toJSON`, and refuses what would not
- * come back.
+ * Encodes a value as a document. Does not change the value, runs no getter and no `toJSON`, and rejects values that
+ * could not be decoded again.
  */
 export function encode(value: unknown, options: EncodeOptions): Doc {
   const first = new Encoder(options);
   const doc = first.walk(value, options.base, 0);
-  // Only who has seen the whole value knows which objects occur twice, and those are numbered where they occur first.
+  // Only a first pass over the whole value finds shared objects; the second pass numbers them where they first occur.
   return first.repeated.size === 0 ? doc : new Encoder(options, first).walk(value, options.base, 0);
 }
 
 const EMPTY_LIST: List = [];
 const MAX_GAPS = 100_000;
-const TOO_DEEP = `nests deeper than ${MAX_DEPTH} levels; keep a flat list or a Map by id`;
+const TOO_DEEP = `nests deeper than ${MAX_DEPTH} levels; store a flat list or a Map by id`;
 
 type StandIn = { readonly doc: Doc } | { readonly name: string; readonly data: unknown };
 
@@ -68,16 +66,16 @@ class Encoder {
     this.#options = options;
     this.#numbering = first !== undefined;
     this.repeated = first ? first.repeated : new Set();
-    // A codec makes new objects at every call; both walks must see the same ones.
+    // A codec returns new objects at every call; both passes must see the same ones.
     this.#standIns = first ? first.#standIns : new Map();
   }
 
-  // Few frames per level, because a value may nest a thousand levels on a stack that is already in use.
+  // Uses few stack frames per level, because a value may nest a thousand levels on a stack that is already in use.
   walk(value: unknown, base: Doc | undefined, depth: number): Doc {
     if (typeof value !== 'object' || value === null) return this.#primitive(value, base);
     const height = plainHeight(value);
     if (depth + (height || 1) > MAX_DEPTH) this.#refuse(TOO_DEEP);
-    // A known plain subtree is a value, like a string: in two places it is written twice and does not become shared.
+    // A known plain subtree is a value, like a string: if it occurs twice, it is written twice and not shared.
     if (height > 0) return preferBase(value as Doc, base);
     const standIn = this.#standIn(value);
     if (standIn && 'doc' in standIn) return preferBase(standIn.doc, base);
@@ -93,7 +91,7 @@ class Encoder {
     return occurrence ? special(base, ['shared', occurrence.number, doc]) : doc;
   }
 
-  /** Notes an object; answers its number, if it is one of several places, and whether it was met before. */
+  /** Records an object; returns its number if it is shared, and whether it occurred before. */
   #noteOccurrence(value: object): { number: number; again: boolean } | undefined {
     const number = this.#seen.get(value);
     if (this.#numbering && !this.repeated.has(value)) return undefined;
@@ -101,7 +99,7 @@ class Encoder {
       this.#seen.set(value, this.#seen.size);
       return this.#numbering ? { number: this.#seen.size - 1, again: false } : undefined;
     }
-    if (this.#openInstances.has(value)) this.#refuse('contains itself through its codec; keep an id there instead');
+    if (this.#openInstances.has(value)) this.#refuse('contains itself through its codec; store an id there instead');
     this.repeated.add(value);
     return { number, again: true };
   }
@@ -111,7 +109,7 @@ class Encoder {
     if (value === undefined) return special(base, 'undefined');
     if (typeof value === 'bigint') {
       const digits = String(value);
-      if (digits.length > MAX_DIGITS) this.#refuse(`is a number of more than ${MAX_DIGITS} digits; keep it as text`);
+      if (digits.length > MAX_DIGITS) this.#refuse(`is a number of more than ${MAX_DIGITS} digits; store it as text`);
       return special(base, ['bigint', digits]);
     }
     if (typeof value !== 'number') return this.#refuse(describeUnsupported(value));
@@ -142,25 +140,25 @@ class Encoder {
     const isSet = types.isSet(value) && proto === Set.prototype;
     if (!leaf && !isMap && !isSet) return this.#refuse(describeUnsupported(value));
     if (leaf?.[0] !== 'bytes' && this.#keys(value).length > 0)
-      this.#refuse('has properties beside its content; keep them next to it');
+      this.#refuse('has extra properties in addition to its content; store them separately');
     if (leaf) return special(base, leaf);
     const [tag, items] = isMap ? ['map', [...value]] : ['set', [...(value as Set<unknown>)]];
     return special(base, [tag, this.#list(items, partOf(base, tag, 1), depth + 2, isMap ? entryStep : itemStep)]);
   }
 
   #elements(array: readonly unknown[]): readonly unknown[] {
-    // Indexes come first, so that the last key tells.
+    // Index keys come first, so checking the last key is enough.
     const keys = this.#keys(array);
     const last = keys.at(-1);
     if (last !== undefined && !isIndex(last))
-      this.#refuse('is an array with properties beside its elements; keep them next to it');
+      this.#refuse('is an array with extra properties in addition to its elements; store them separately');
     if (array.length - keys.length > MAX_GAPS)
-      this.#refuse(`is an array with more than ${MAX_GAPS} gaps; keep a Map by index`);
-    // Elements are then read as they are: a getter at an index is too strange to pay a descriptor per element for.
+      this.#refuse(`is an array with more than ${MAX_GAPS} holes; store a Map by index`);
+    // Elements are read directly: getters at an index are too rare to pay for a descriptor per element.
     return array;
   }
 
-  /** Encodes items against the old ones: side by side, and after a gap or an insertion at the distance it made. */
+  /** Encodes items against the old ones: at the same index, or at an offset after an insertion or removal. */
   #list(
     items: readonly unknown[],
     base: Doc | undefined,
@@ -214,16 +212,16 @@ class Encoder {
   #keys(value: object): string[] {
     for (const symbol of Object.getOwnPropertySymbols(value))
       if (Object.getOwnPropertyDescriptor(value, symbol)?.enumerable)
-        this.#refuse(`has the key ${String(symbol)}; only string keys can be kept`);
+        this.#refuse(`has the key ${String(symbol)}; only string keys can be stored`);
     return Object.keys(value);
   }
 
   #read(value: object, key: string): unknown {
     const property = Object.getOwnPropertyDescriptor(value, key);
     if (property && 'value' in property) return property.value;
-    // V8 makes the stack of an error an accessor of its own.
+    // In V8, the stack of an error is an own accessor.
     if (key === 'stack' && isError(value)) return value.stack;
-    return this.#refuse('is a getter; keep the value it gives');
+    return this.#refuse('is a getter; store its value');
   }
 
   #standIn(value: object): StandIn | undefined {
@@ -256,17 +254,14 @@ const entryStep = (i: number, entry: unknown): Step => ({ entry: i, key: Array.i
 
 const preferBase = (doc: Doc, base: Doc | undefined): Doc => (base !== undefined && equal(doc, base) ? base : doc);
 
-/**
- * How many items from the start are the very elements of a plain list, below which the same pointer means the same
- * value.
- */
+/** How many leading items are identical to those of a plain list, in which the same object means the same value. */
 function knownItems(items: readonly unknown[], old: List): number {
   let known = 0;
   if (plainHeight(old) > 0) while (known < old.length && items[known] === old[known]) known++;
   return known;
 }
 
-/** The `$` node with this content: the old one if it has the same. */
+/** A `$` node with this content; reuses the old node if its content is the same. */
 function special(base: Doc | undefined, content: string | List): Doc {
   const old = specialOf(base);
   const isUnchanged =
@@ -275,13 +270,13 @@ function special(base: Doc | undefined, content: string | List): Doc {
   return isUnchanged && base !== undefined ? base : adopt({ $: content });
 }
 
-// The prototype of arrays is itself an array, in every realm; that of a subclass is not.
+// In every realm, the prototype of arrays is itself an array; that of a subclass is not.
 const isPlainArray = (value: object): value is readonly unknown[] =>
   Array.isArray(value) && Array.isArray(Object.getPrototypeOf(value));
 
 function isPlainObject(value: object): boolean {
   const proto: unknown = Object.getPrototypeOf(value);
   if (proto === Object.prototype || proto === null) return !Array.isArray(value);
-  // The Object.prototype of another realm, as in a test runner that uses vm contexts.
+  // The Object.prototype of another realm, for example in a test runner with vm contexts.
   return typeof proto === 'object' && Object.getPrototypeOf(proto) === null && Object.hasOwn(proto, 'hasOwnProperty');
 }

@@ -5,9 +5,9 @@ const ERRORS = { Error, EvalError, RangeError, ReferenceError, SyntaxError, Type
 
 export const isError = (value: object): value is Error => types.isNativeError(value) || value instanceof Error;
 
-/** The keys of an error that are kept beside its name and message. */
+/** The keys of an error that are stored in addition to its name and message. */
 export function errorFields(error: Error, enumerable: readonly string[]): readonly string[] {
-  // These are not enumerable on errors as the language makes them.
+  // Built-in errors define these as non-enumerable.
   const hidden = ['cause', ...(error instanceof AggregateError ? ['errors'] : [])].filter((key) =>
     Object.hasOwn(error, key),
   );
@@ -15,15 +15,13 @@ export function errorFields(error: Error, enumerable: readonly string[]): readon
   return [...hidden, ...enumerable.filter((key) => !hidden.includes(key))];
 }
 
-/** The name or message of an error; a DOMException has them on its prototype. */
+/** The name or message of an error, as text. A DOMException has them on its prototype. */
 export function textOf(error: Error, key: 'name' | 'message'): string {
   const text: unknown = error[key];
   return typeof text === 'string' ? text : '';
 }
 
-/**
- * An error of the built-in class with this name, else an Error that carries the name; its fields are still to be set.
- */
+/** Creates an error of the built-in class with this name, or an Error with this name; its fields are set separately. */
 export function createError(name: string, message: string): Error {
   const error =
     name === 'AggregateError'
@@ -34,7 +32,7 @@ export function createError(name: string, message: string): Error {
   return error;
 }
 
-/** Sets a kept field, enumerable or not as it is on the errors of the language. */
+/** Sets a stored field with the enumerability that it has on built-in errors. */
 export function putErrorField(error: Error, key: string, value: unknown): void {
   put(error, key, value, key !== 'stack' && key !== 'cause' && !(key === 'errors' && error instanceof AggregateError));
 }

@@ -1,15 +1,15 @@
 import { type Doc, equal, type List } from './document.ts';
 
-/** A stretch where two lists differ: `[from, to)` in each. What lies between gaps is equal. */
+/** A range in which two lists differ, as `[from, to)` in each; items between gaps are equal. */
 export interface Gap {
   readonly before: readonly [from: number, to: number];
   readonly after: readonly [from: number, to: number];
 }
 
-// Bounds the work for lists in a wholly new order; each round is O(n).
+// Limits the work for reordered lists; each round is O(n).
 const MAX_ROUNDS = 24;
 
-/** Where two lists differ, in order. */
+/** The ranges in which two lists differ, in order. */
 export function findGaps(before: List, after: List): Gap[] {
   const gaps: Gap[] = [];
   search(0, before.length, 0, after.length, MAX_ROUNDS);
@@ -34,7 +34,7 @@ export function findGaps(before: List, after: List): Gap[] {
     search(run.at + run.length + run.shift, bEnd, run.at + run.length, aEnd, rounds - 1);
   }
 
-  /** The longest run of the very same elements at the distance that most of them have moved by. */
+  /** The longest run of identical elements at the offset by which most elements moved. */
   function longestRun(b: number, bEnd: number, a: number, aEnd: number) {
     const indexes = new Map<Doc | undefined, number>();
     for (let i = b; i < bEnd; i++) indexes.set(before[i], i);

@@ -25,7 +25,7 @@ function addBytesClass(name: string): void {
   if (found) BYTES.set(name, found);
 }
 
-/** The parts of the `$` node of a value that holds no other values; undefined when it is none of those. */
+/** The parts of the `$` node for a date, regular expression, URL or bytes; undefined for any other value. */
 export function leafParts(value: object): List | undefined {
   const proto: unknown = Object.getPrototypeOf(value);
   if (types.isDate(value)) {
@@ -42,7 +42,7 @@ export function leafParts(value: object): List | undefined {
   return undefined;
 }
 
-/** The value that `leafParts` took apart; undefined for parts of another kind. */
+/** The value for parts from `leafParts`; undefined for other parts. */
 export function leafValue([tag, first, second]: List): unknown {
   try {
     if (tag === 'date') return new Date(first === null ? Number.NaN : number(first));
@@ -57,12 +57,12 @@ export function leafValue([tag, first, second]: List): unknown {
 }
 
 function bytesValue(name: string, text: string): object {
-  // A copy, because Buffer.from may answer a window into a pool that other buffers share.
+  // Copied, because Buffer.from may return a view of a pool that other buffers share.
   const { buffer } = new Uint8Array(Buffer.from(text, 'base64'));
   if (name === 'ArrayBuffer') return buffer;
   if (name === 'Buffer') return Buffer.from(buffer);
   const Bytes = BYTES.get(name);
-  if (!Bytes) throw new TypeError(`this Node has no ${name}`);
+  if (!Bytes) throw new TypeError(`this version of Node.js has no ${name}`);
   return new Bytes(buffer);
 }
 

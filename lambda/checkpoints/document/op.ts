@@ -2,7 +2,7 @@ import type { Doc } from './document.ts';
 
 export type Key = string | number;
 
-/** One change, told apart by length: remove a key, set a value, splice an array or a string. */
+/** One change, distinguished by its length: remove a key, set a value, or splice an array or a string. */
 export type Op =
   | readonly [path: readonly Key[]]
   | readonly [path: readonly Key[], value: Doc]

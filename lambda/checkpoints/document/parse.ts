@@ -1,6 +1,6 @@
 import { adopt, type Doc, damaged } from './document.ts';
 
-/** Reads a document from its JSON text; frozen, so that its plain parts can be handed out as live values. */
+/** Parses a document from JSON text; it is frozen, so its plain parts can be returned as values. */
 export function parse(text: string): Doc {
   return adopt(readJson(text));
 }

@@ -3,12 +3,10 @@ import type { Op } from './op.ts';
 
 type Container = Doc[] | { [key: string]: Doc };
 
-/**
- * The document after the operations. Copies what is on their paths, once however many there are, and reuses the rest.
- */
+/** Applies operations to a document. Containers on the paths are copied once; everything else is reused. */
 export function apply(doc: Doc, ops: readonly Op[]): Doc {
   if (ops.length === 0) return adopt(doc);
-  // The root is held like any other value, so that the empty path needs no case of its own.
+  // Wraps the root, so that the empty path is no special case.
   const holder: Container = [doc];
   const copies = new Set<Container>([holder]);
   for (const op of ops) applyOp(op, holder, copies);
@@ -50,13 +48,13 @@ function spliceOp(op: Op & { length: 4 }, parent: Container, key: Doc | undefine
     list.splice(index, removed, ...added);
     return;
   }
-  // More arguments than a call takes.
+  // Too many arguments for a single call.
   const tail = list.splice(index).slice(removed);
   for (const item of added) list.push(item);
   for (const item of tail) list.push(item);
 }
 
-/** The container at a key, as a copy of this call that may be changed. */
+/** The container at a key, copied on its first change. */
 function copyForWrite(
   value: Doc | undefined,
   parent: Container,
@@ -72,7 +70,7 @@ function copyForWrite(
   return copy;
 }
 
-/** What a container has at a key of its own, undefined if nothing. */
+/** The own value of a container at a key; undefined if there is none. */
 function readKey(parent: Container, key: Doc | undefined, op: Op): Doc | undefined {
   if (Array.isArray(parent)) return isCount(key) ? parent[key] : undefined;
   if (typeof key !== 'string') throw invalidOp(op);
@@ -82,4 +80,4 @@ function readKey(parent: Container, key: Doc | undefined, op: Op): Doc | undefin
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 const invalidOp = (op: unknown) =>
-  damaged(`a change does not fit it: ${JSON.stringify(isList(op) ? op[0] : op)?.slice(0, 200)}`);
+  damaged(`a patch operation does not match it: ${JSON.stringify(isList(op) ? op[0] : op)?.slice(0, 200)}`);

@@ -1,6 +1,6 @@
 /**
- * One step into a value: a key, an index, a call for what has neither, or an entry of a Map (0 then is its key, 1 its
- * value).
+ * One step into a value: a key, an index, a method call for values without either, or an entry of a Map, which is
+ * followed by 0 for its key or 1 for its value.
  */
 export type Step =
   | string
@@ -10,7 +10,9 @@ export type Step =
 
 const MAX_PATH_CHARACTERS = 240;
 
-/** A path as code would write it, `state.tools[3]["odd key"].get("k")`; the middle of a very long one is left out. */
+/**
+ * A path in JavaScript notation, such as `state.tools[3]["odd key"].get("k")`; very long ones are cut in the middle.
+ */
 export function printPath(root: string, steps: readonly Step[]): string {
   let text = root;
   for (const [i, step] of steps.entries()) text += printStep(step, steps[i - 1], text === '');

@@ -10,7 +10,7 @@ import {
   verbatimPart,
 } from './document.ts';
 
-/** A payload as a document names it. */
+/** A reference to a payload in a document. */
 export interface PayloadRef {
   readonly id: string;
   readonly sha256: string;
@@ -19,13 +19,13 @@ export interface PayloadRef {
   readonly digest?: string;
 }
 
-/** The document that stands for a payload. */
+/** The document for a payload reference. */
 export function payloadDoc({ id, sha256, size, type, digest }: PayloadRef): Doc {
   const rest = digest !== undefined ? [type ?? null, digest] : type !== undefined ? [type] : [];
   return adopt({ $: ['payload', id, sha256, size, ...rest] });
 }
 
-/** The payload that the parts of a `$` node name. */
+/** The payload reference in the parts of a `$` node. */
 export function readPayloadRef([, id, sha256, size, type = null, digest = null]: List): PayloadRef {
   if (typeof id !== 'string' || typeof sha256 !== 'string' || typeof size !== 'number')
     throw damaged('a payload has no id');
@@ -40,7 +40,7 @@ export function readPayloadRef([, id, sha256, size, type = null, digest = null]:
 
 const refsByDocument = new WeakMap<object, ReadonlyMap<string, PayloadRef>>();
 
-/** Every payload in a document by its id, in order; looked for once in each document. */
+/** All payload references in a document by id, in order; each document is searched only once. */
 export function payloadRefs(doc: Doc): ReadonlyMap<string, PayloadRef> {
   const known = isContainer(doc) ? refsByDocument.get(doc) : undefined;
   if (known) return known;

@@ -1,6 +1,6 @@
 import { type Doc, equal, isContainer, type List } from './document.ts';
 
-/** A list being encoded against an old one: how far old elements are off now, and how often to look for them still. */
+/** The search state for a list that is encoded against an old one: the current offset, and the comparisons left. */
 export interface Search {
   readonly old: List;
   readonly growth: number;
@@ -8,15 +8,15 @@ export interface Search {
   tries: number;
 }
 
-// Far enough for what a step drops from a list; an append must not look through all of it.
+// Far enough for the items that a step usually drops; an append must not search the whole list.
 const MAX_DISTANCE = 100;
 
 /**
- * The old element that equals a new one which does not stand where it was expected, else the new one itself. What
- * follows is then expected at the same distance. The number of tries keeps a list of n elements at O(n) comparisons.
+ * The equal old element at another index, or the new element if there is none. The following elements are then expected
+ * at the same offset. The limit on comparisons keeps a list of n elements at O(n).
  */
 export function findAgain(doc: Doc, index: number, search: Search): Doc {
-  // Only containers have an identity that is worth keeping.
+  // Only containers have an identity to preserve.
   if (!isContainer(doc)) return doc;
   const { old, growth } = search;
   const expected = index + search.shift;

@@ -3,7 +3,7 @@ import { type Doc, isContainer, isFields, isList, type List, specialOf, verbatim
 
 const MAX_CHARACTERS = 80;
 
-/** A comparison as lines of text: `+` came, `-` went, `~` changed. */
+/** A comparison as lines of text: `+` added, `-` removed, `~` changed. */
 export function render({ added, removed, changed }: Comparison): string {
   const lines = [
     ...added.map(({ at, path, value }) => ({ at, line: `+ ${path}  ${show(value)}` })),
@@ -17,13 +17,13 @@ export function render({ added, removed, changed }: Comparison): string {
     .join('\n');
 }
 
-/** A document on one line, cut where it gets long. */
+/** A document on one line, truncated if it is long. */
 export function show(doc: Doc): string {
   const text = write(doc, MAX_CHARACTERS);
   return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS - 1)}…` : text;
 }
 
-/** `room` ends the work on a large document early; what is too long is cut anyway. */
+/** `maxCharacters` stops the work on a large document early, because the text is truncated anyway. */
 function write(doc: Doc, maxCharacters: number): string {
   if (typeof doc === 'string') return JSON.stringify(doc.slice(0, maxCharacters + 1));
   if (!isContainer(doc)) return String(doc);

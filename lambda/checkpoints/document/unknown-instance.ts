@@ -1,6 +1,6 @@
 import { OTHERS, type TypeCodecs } from './document.ts';
 
-/** An instance of a class that this code does not know, kept as it was stored: it can be shown and written again. */
+/** An instance of an unknown class, kept as it was stored, so that it can be shown and saved again. */
 export class UnknownInstance {
   readonly type: string;
   readonly data: unknown;
@@ -11,7 +11,7 @@ export class UnknownInstance {
   }
 }
 
-/** For those who have no code of agents: instances of any class are kept instead of being refused. */
+/** Codecs for callers without the agents' code: instances of any class are kept instead of rejected. */
 export const ANY_TYPE: TypeCodecs = Object.freeze({
   [OTHERS]: {
     is: (value: unknown) => value instanceof UnknownInstance,

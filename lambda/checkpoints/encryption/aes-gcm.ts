@@ -2,21 +2,21 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
 import { damagedError } from '../run-errors.ts';
 import type { RunCipher } from './run-cipher.ts';
 
-// A stream is sealed frame by frame, so that no more than one frame is in memory and nothing unproven is handed out.
-// The frame's number and whether it is the last are authenticated: frames cannot be left out, repeated, swapped or cut
-// off.
+// Streams are encrypted frame by frame, so that only one frame is in memory and no unauthenticated bytes are returned.
+// The number of a frame and whether it is the last are authenticated: frames cannot be dropped, repeated, swapped or
+// truncated.
 const FRAME_BYTES = 1 << 20;
 const FRAME_OVERHEAD_BYTES = 28;
 
-/** AES-256-GCM under one key, which must be of 32 bytes. */
+/** AES-256-GCM with one key of 32 bytes. */
 export function aesGcmCipher(key: Uint8Array): RunCipher {
   const decrypt = (bytes: Uint8Array, aad: string): Uint8Array => {
     try {
       return decryptBytes(key, bytes, aad);
     } catch (cause) {
       throw damagedError(
-        `What is stored as ${aad.split('\n', 2).join(' ')}`,
-        'its encryption does not open: it was altered, moved or cut off',
+        `The data stored as ${aad.split('\n', 2).join(' ')}`,
+        'decryption failed, so it was altered, moved or truncated',
         cause,
       );
     }
@@ -41,14 +41,14 @@ export function aesGcmCipher(key: Uint8Array): RunCipher {
 
 const frameAad = (aad: string, index: number, last: boolean): string => `${aad}\n${index}${last ? ' last' : ''}`;
 
-/** Cuts a stream into frames of one size; the last one may be shorter, and there is always one. */
+/** Splits a stream into frames of one size; the last may be shorter, and there is always at least one. */
 async function* splitIntoFrames(content: AsyncIterable<Uint8Array>, size: number) {
   let buffered: Uint8Array[] = [];
   let bufferedBytes = 0;
   let index = 0;
   for await (const chunk of content) {
     let remaining = chunk;
-    // Only a byte beyond a full frame shows that the frame is not the last.
+    // A full frame is known not to be the last only when another byte follows.
     while (bufferedBytes + remaining.length > size) {
       const room = size - bufferedBytes;
       yield { bytes: Buffer.concat([...buffered, remaining.subarray(0, room)]), index: index++, last: false };
@@ -67,14 +67,14 @@ async function* splitIntoFrames(content: AsyncIterable<Uint8Array>, size: number
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** AES-256-GCM: nonce, ciphertext, tag; `about` is authenticated with it. */
+/** Encrypts with AES-256-GCM and authenticates `aad`; returns nonce, ciphertext and tag. */
 export function encryptBytes(key: Uint8Array, bytes: Uint8Array, aad: string): Uint8Array {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(aad));
   return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** The reverse of `encryptBytes`; throws when a bit of the bytes or of `about` is another. */
+/** The reverse of `encryptBytes`; throws when any bit of the bytes or of `aad` differs. */
 export function decryptBytes(key: Uint8Array, encrypted: Uint8Array, aad: string): Uint8Array {
   const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,

@@ -2,10 +2,10 @@ import type { RunContext } from '../context.ts';
 import type { HeadKeyFields } from '../format/meta.ts';
 import { plaintext, type RunCipher } from './run-cipher.ts';
 
-/** What keys are handled by; loaded only by those who encrypt. */
+/** Loads the code for data keys, which only encrypted runs need. */
 export const importRunKey = () => import('./run-key.ts');
 
-/** How the bytes of a run are opened, by what its head says. */
+/** The cipher of a run, according to its head. */
 export async function cipherFor(at: RunContext, head: HeadKeyFields): Promise<RunCipher> {
   return at.keys || head.key || head.shredded ? (await importRunKey()).unwrapCipher(at, head) : plaintext;
 }

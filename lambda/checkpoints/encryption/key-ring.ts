@@ -1,32 +1,32 @@
 import { WaitstateError } from '../../core/errors.ts';
 import { decryptBytes, encryptBytes } from './aes-gcm.ts';
 
-/** A run's data key as it is stored: encrypted by the key that `by` names. */
+/** A run's data key as it is stored: encrypted (wrapped) by the key that `by` names. */
 export interface WrappedKey {
   readonly by: string;
   readonly wrapped: string;
 }
 
-/** What a data key is bound to; with KMS this is the encryption context that a key policy can ask for. */
+/** What a data key is bound to; with KMS, the encryption context that a key policy can require. */
 export type KeyContext = Readonly<Record<'tenant' | 'run' | 'owner', string>>;
 
-/** Whoever encrypts the data keys of runs. Keys that no longer wrap stay able to unwrap. */
+/** Wraps and unwraps the data keys of runs. Keys that no longer wrap must still unwrap. */
 export interface KeyRing {
   wrap(key: Uint8Array, context: KeyContext): Promise<WrappedKey>;
-  /** Throws KEY_UNAVAILABLE when it does not have the key, or the key does not open this. */
+  /** Throws KEY_UNAVAILABLE when the wrapping key is missing or does not match. */
   unwrap(wrapped: WrappedKey, context: KeyContext): Promise<Uint8Array>;
 }
 
-/** A key ring in this process: 32-byte keys by name, of which `current` wraps and all unwrap. */
+/** A key ring in this process: 32-byte keys by name. The `current` key wraps, and all keys unwrap. */
 export function localKeys(options: { current: string; keys: Readonly<Record<string, Uint8Array | string>> }): KeyRing {
   const keys = new Map<string, Uint8Array>();
   for (const [name, key] of Object.entries(options.keys)) {
-    // A copy: the caller may clear theirs.
+    // Copied, because the caller may clear its own.
     const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : Uint8Array.from(key);
     if (bytes.length !== 32) {
       throw new WaitstateError(
         'INVALID_INPUT',
-        `Key "${name}" must be 32 bytes, or their base64; found ${bytes.length} bytes. Make one with: openssl rand -base64 32`,
+        `Key "${name}" must be 32 bytes, or their base64; found ${bytes.length} bytes. Create one with: openssl rand -base64 32`,
       );
     }
     keys.set(name, bytes);
@@ -35,7 +35,7 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
   if (!current) {
     throw new WaitstateError(
       'INVALID_INPUT',
-      `The current key "${options.current}" is not among keys: ${[...keys.keys()].join(', ')}.`,
+      `The current key "${options.current}" must be one of \`keys\`; found ${[...keys.keys()].join(', ')}.`,
     );
   }
   return {
@@ -51,7 +51,7 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
         const have = [...keys.keys()].join(', ');
         throw new WaitstateError(
           'KEY_UNAVAILABLE',
-          `The key of run "${context.run}" is wrapped by "${wrapped.by}"; this store has: ${have}. Add it to \`keys\`.`,
+          `The data key of run "${context.run}" is wrapped by key "${wrapped.by}", but this store has: ${have}. Add it to \`keys\`.`,
         );
       }
       try {
@@ -59,7 +59,7 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
       } catch (cause) {
         throw new WaitstateError(
           'KEY_UNAVAILABLE',
-          `Key "${wrapped.by}" does not open the key of run "${context.run}": it is another key of that name, or the head was changed.`,
+          `Key "${wrapped.by}" cannot unwrap the data key of run "${context.run}": it is a different key with the same name, or the run's head was changed.`,
           { cause, scope: 'run' },
         );
       }

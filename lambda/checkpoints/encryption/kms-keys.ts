@@ -5,23 +5,23 @@ import { importOptionalPeer } from '../../storage/aws/import-optional-peer.ts';
 import type { KeyContext, KeyRing } from './key-ring.ts';
 
 export interface KmsKeysOptions {
-  /** The key that wraps: an id, ARN or alias. Keys that wrapped before stay readable as long as KMS has them. */
+  /** The KMS key that wraps: an id, ARN or alias. Runs wrapped by earlier keys load as long as KMS has those keys. */
   readonly keyId: string;
   /**
-   * The keys, as ARNs, that may have wrapped a run; a head that names another is refused. Who can write to the table could
-   * otherwise name a key of their own.
-   * @default whichever key the role may use for `kms:Decrypt`
+   * The ARNs of all keys that may have wrapped a run; a run that names another key is rejected. Otherwise a writer to
+   * the table could name a key of its own.
+   * @default any key that the role may use for `kms:Decrypt`
    */
   readonly opens?: readonly string[];
-  /** @default made when first needed */
+  /** Your own client. @default a client that is created on first use */
   readonly client?: KmsClient;
 }
 
 type KmsClient = Pick<KMSClient, 'send' | 'config'>;
 
 /**
- * A key ring in AWS KMS. Tenant, run and owner are the encryption context, so that a key policy can let only an owner's
- * role decrypt (`kms:EncryptionContext:owner`).
+ * A key ring in AWS KMS. The encryption context has tenant, run and owner, so a key policy can restrict decryption to
+ * the owner's role (`kms:EncryptionContext:owner`).
  */
 export function kmsKeys({ keyId, opens, client }: KmsKeysOptions): KeyRing {
   const load = async () => {
@@ -44,7 +44,7 @@ export function kmsKeys({ keyId, opens, client }: KmsKeysOptions): KeyRing {
       if (opens && !opens.includes(by)) {
         throw new WaitstateError(
           'KEY_UNAVAILABLE',
-          `Run "${context.run}" names KMS key "${by}", which is not among \`opens\`.`,
+          `Run "${context.run}" names KMS key "${by}", which is not in \`opens\`. Add its ARN if you trust this key.`,
         );
       }
       const { sdk, call } = await load();
@@ -62,14 +62,14 @@ export function kmsKeys({ keyId, opens, client }: KmsKeysOptions): KeyRing {
   };
 }
 
-// KMS refuses empty values in an encryption context.
+// KMS rejects empty values in an encryption context.
 const toEncryptionContext = ({ tenant, run, owner }: KeyContext): Record<string, string> => ({
   tenant,
   run,
   ...(owner && { owner }),
 });
 
-/** A refusal of KMS means that the key is not at hand; whether it does not answer is another matter. */
+/** Converts errors of KMS to KEY_UNAVAILABLE, except when KMS itself is unavailable. */
 async function toKeyUnavailable<T>(response: Promise<T>): Promise<T> {
   try {
     return await response;
@@ -80,4 +80,4 @@ async function toKeyUnavailable<T>(response: Promise<T>): Promise<T> {
 }
 
 const invalidDataKey = (key: string): WaitstateError =>
-  new WaitstateError('KEY_UNAVAILABLE', `KMS key "${key}" answered with something that is not a data key.`);
+  new WaitstateError('KEY_UNAVAILABLE', `KMS key "${key}" returned something that is not a data key.`);

@@ -11,7 +11,7 @@ import { runNotFound, runShredded } from '../run-errors.ts';
 import { StaleVersionError } from '../stale-version-error.ts';
 import { rewrapKey } from './run-key.ts';
 
-/** Wraps the run's key by the current key of the ring; what is stored stays as it is. */
+/** Wraps the run's data key with the current key of the key ring; stored content stays unchanged. */
 export async function rotateKey(at: RunContext): Promise<void> {
   await retryOnConflict(async () => {
     const head = await readLiveHead(at);
@@ -23,15 +23,15 @@ export async function rotateKey(at: RunContext): Promise<void> {
       await at.records.commit([{ put: rotated.stored, when: { revision: head.revision } }]);
     } catch (error) {
       if (!(error instanceof ConditionFailedError)) throw error;
-      // The head moved meanwhile: put the key into what it is now.
+      // The head changed meanwhile; retry on the new head.
       throw new StaleVersionError(at.run, head.meta.version, undefined);
     }
   });
 }
 
 /**
- * Destroys the run's key: what is stored can never be read again. Takes the next version, so that nobody writes on
- * either.
+ * Destroys the run's data key, so that stored content can never be read again. Takes the next version, which fences
+ * writers that still have the key.
  */
 export async function shred(at: RunContext): Promise<void> {
   await retryOnConflict(async () => {
@@ -46,6 +46,6 @@ export async function shred(at: RunContext): Promise<void> {
 
 function requireRunKey(at: RunContext, { key }: HeadMeta): NonNullable<HeadMeta['key']> {
   if (key) return key;
-  const why = `Run "${at.run}" has no key: it is not encrypted. A fork of it by a store with keys is, and \`delete\` removes what it holds.`;
+  const why = `Run "${at.run}" is not encrypted, so it has no data key. To encrypt its content, fork it with a store that has keys; to remove it, use \`delete\`.`;
   throw new WaitstateError('RUN_NOT_ENCRYPTED', why, { scope: 'run' });
 }

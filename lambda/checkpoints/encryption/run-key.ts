@@ -7,7 +7,7 @@ import { aesGcmCipher } from './aes-gcm.ts';
 import type { KeyContext, WrappedKey } from './key-ring.ts';
 import { plaintext, type RunCipher } from './run-cipher.ts';
 
-/** How the bytes of a run are opened; asks the key ring at most once for each run. */
+/** The cipher of a run. The data key is cached, so the key ring is called once per run. */
 export async function unwrapCipher(at: RunContext, head: HeadKeyFields): Promise<RunCipher> {
   if (head.shredded) {
     at.cache.ciphers.delete(at.partition);
@@ -17,7 +17,7 @@ export async function unwrapCipher(at: RunContext, head: HeadKeyFields): Promise
     if (!at.keys || at.acceptUnencrypted) return plaintext;
     throw new WaitstateError(
       'RUN_NOT_ENCRYPTED',
-      `Run "${at.run}" is not encrypted, and this store has keys. If it was written before there were keys, open the store with \`acceptUnencrypted: true\`.`,
+      `Run "${at.run}" is not encrypted, but this store has keys. If the run is older than the keys, create the store with \`acceptUnencrypted: true\`.`,
       { scope: 'run' },
     );
   }
@@ -26,7 +26,7 @@ export async function unwrapCipher(at: RunContext, head: HeadKeyFields): Promise
   return cacheCipher(at, head.key, head.owner, await unwrapDataKey(at, head));
 }
 
-/** A new data key with its wrapping for the head; no encryption when the store has no keys. */
+/** Creates a data key and wraps it for the head; without keys, the run is not encrypted. */
 export async function createRunKey(
   at: RunContext,
   owner: string | undefined,
@@ -37,7 +37,7 @@ export async function createRunKey(
   return { cipher: cacheCipher(at, key, owner, bytes), key };
 }
 
-/** The run's key, wrapped by the current key of the ring and for this owner. */
+/** Wraps the run's data key with the current key of the key ring, for this owner. */
 export async function rewrapKey(at: RunContext, head: HeadKeyFields, owner: string | undefined): Promise<WrappedKey> {
   const bytes = await unwrapDataKey(at, head);
   const key = await (at.keys ?? throwKeysMissing(at, head)).wrap(bytes, toKeyContext(at, owner));
@@ -56,7 +56,7 @@ function cacheCipher(at: RunContext, key: WrappedKey, owner: string | undefined,
   return cipher;
 }
 
-// A key that was opened for one owner says nothing of another.
+// The owner is part of the id: unwrapping a key for one owner does not authorize another.
 const wrappedKeyId = ({ by, wrapped }: WrappedKey, owner: string | undefined): string =>
   JSON.stringify([by, wrapped, owner]);
 
@@ -67,9 +67,9 @@ const toKeyContext = (at: RunContext, owner: string | undefined): KeyContext => 
 });
 
 function throwKeysMissing(at: RunContext, head: HeadKeyFields): never {
-  const key = head.key ? `under key "${head.key.by}"` : '';
+  const key = head.key ? `with key "${head.key.by}"` : '';
   throw new WaitstateError(
     'KEY_UNAVAILABLE',
-    `Run "${at.run}" is encrypted ${key}, and this store has no keys. Pass \`keys\`.`,
+    `Run "${at.run}" is encrypted ${key}, but this store has no keys. Pass \`keys\`.`,
   );
 }

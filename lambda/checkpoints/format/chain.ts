@@ -12,32 +12,30 @@ import type { CheckpointMeta, Segment } from './meta.ts';
 import { type CheckpointRecord, describeRecord } from './records.ts';
 import type { Chain, Content, Patch, Root } from './root.ts';
 
-/** The parts of a record that keep a state: its place in a chain, and its body before sealing. */
+/** The parts of a record that store a state: its position in a chain, and its unencrypted body. */
 export interface WrittenContent {
   readonly meta: Pick<CheckpointMeta, 'anchor' | 'segments'>;
   readonly body: Uint8Array | undefined;
   readonly chain: Chain;
 }
 
-/** The body of a record or a segment: a snapshot or a patch, and the model's parameters. */
+/** The body of a record or a segment: a snapshot (`s`) or a patch (`p`), and the model parameters (`m`). */
 interface Body {
   readonly s?: Root | undefined;
   readonly p?: Patch | undefined;
   readonly m?: Doc | undefined;
 }
 
-// What a record weighs besides its partition and its body: key, hash, readable part.
+// The approximate size of a record besides its partition and its body: key, hash, metadata.
 const RECORD_OVERHEAD_BYTES = 180;
-// Below this a chain costs next to nothing to read, and a snapshot would cost more than it saves.
+// Below this size a chain costs almost nothing to read, and a snapshot would cost more than it saves.
 const SHORT_CHAIN_BYTES = 8 * 1024;
-// Patches in records are read in one page of at most 1 MB; a quarter of it leaves room for large readable parts.
+// Patches in records are read in one page of at most 1 MB; a quarter of that leaves room for large metadata.
 const MAX_CHAIN_BYTES = 256 * 1024;
 const FOLD_RATIO = 3;
 const MAX_SEGMENTS = 9;
 
-/**
- * Decides how a checkpoint keeps its state, and stores what does not fit its record. Without a base it is a snapshot.
- */
+/** Chooses between patch, folded segment and snapshot, and stores what does not fit into the record as payloads. */
 export async function writeContent(
   at: RunContext,
   cipher: RunCipher,
@@ -64,7 +62,7 @@ export async function writeContent(
   return writeSnapshot(at, cipher, version, { s: root, m: model });
 }
 
-/** Whether a snapshot is due: the patches weigh as much as the last one, or this patch alone does. */
+/** Whether a snapshot is due: the patches, or this patch alone, are as large as the last snapshot. */
 const isSnapshotDue = (chain: Chain, weightBytes: number): boolean =>
   weightBytes >= chain.snapshotBytes ||
   bytesSinceSnapshot(chain) + weightBytes >= Math.max(chain.snapshotBytes, SHORT_CHAIN_BYTES);
@@ -82,7 +80,7 @@ async function writeSnapshot(
 ): Promise<WrittenContent> {
   const body = compressBody(at, content);
   const chain = { anchor: version, recordBytes: 0, folded: [], patches: [] };
-  // Half of what a patch may be: a snapshot in a record would make its step dear among its equals.
+  // Half of the limit for patches: a larger snapshot in a record would make its step more expensive than others.
   if (body.length <= at.records.maxInlineBytes / 2) {
     const snapshotBytes = body.length + overheadBytes(at);
     return { meta: { anchor: undefined, segments: undefined }, body, chain: { ...chain, snapshotBytes, segments: [] } };
@@ -93,8 +91,8 @@ async function writeSnapshot(
 }
 
 /**
- * Joins the patches in records, this one, and the segments before it that are not much larger, into one segment. Sizes
- * then fall by a factor from each segment to the next, so there are few of them, whatever the number of patches.
+ * Merges the patches in records, this patch, and the preceding segments that are not much larger into one segment. Each
+ * segment is then smaller than the previous one by a factor, so there are few of them for any number of patches.
  */
 async function foldPatches(
   at: RunContext,
@@ -129,7 +127,7 @@ function compressBody(at: RunContext, body: Body): Uint8Array {
     return compress(JSON.stringify(body), at.records.compressesSmallBodies);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    const why = 'The state is larger than one text can be (about 500 MB); keep large parts as payloads.';
+    const why = 'The state exceeds the maximum length of a string (about 500 MB). Store large parts as payloads.';
     throw new WaitstateError('UNSUPPORTED_VALUE', why, { cause });
   }
 }
@@ -139,7 +137,7 @@ async function storeSegment(at: RunContext, cipher: RunCipher, bytes: Uint8Array
   return [id, sha256, size];
 }
 
-/** What was written for a checkpoint, before it is put together. */
+/** The stored parts of a checkpoint's content, before they are combined. */
 export interface ContentParts {
   readonly snapshot: Root;
   readonly folded: readonly Patch[];
@@ -147,20 +145,19 @@ export interface ContentParts {
   readonly model: Doc | undefined;
 }
 
-/** Reads what these records hold, which are an anchor and everything behind it, in order. */
+/** Reads the content of a chain: an anchor and the records that follow it, in order. */
 export async function readParts(
   at: RunContext,
   cipher: RunCipher,
   records: readonly CheckpointRecord[],
 ): Promise<ContentParts> {
   const [anchor, ...rest] = records;
-  if (!anchor || anchor.meta.anchor !== undefined)
-    throw damagedError(`Run "${at.run}"`, 'a checkpoint stands on nothing');
+  if (!anchor || anchor.meta.anchor !== undefined) throw damagedError(`Run "${at.run}"`, 'a checkpoint has no anchor');
   for (const [index, record] of rest.entries()) {
     if (record.meta.anchor !== anchor.version)
-      throw damagedError(describeRecord(record.stored), 'it does not stand on this anchor');
+      throw damagedError(describeRecord(record.stored), 'it belongs to another anchor');
     if (record.meta.previous !== records[index]?.hash) {
-      throw damagedError(describeRecord(record.stored), 'it does not follow from the checkpoint before it');
+      throw damagedError(describeRecord(record.stored), 'it is not linked to the previous checkpoint');
     }
   }
   const recordBodies = records.map((record) => decryptBody(cipher, record));
@@ -171,7 +168,7 @@ export async function readParts(
   );
   const [first = recordBodies[0], ...folded] = segmentBodies;
   if (!first?.s) throw damagedError(describeRecord(anchor.stored), 'it has no snapshot');
-  // A prune says nothing of its own: the parameters are those of the step before it.
+  // A prune has no model parameters; those of the step before it apply.
   const step = records.findLastIndex(({ meta }) => meta.kind !== 'prune');
   return {
     snapshot: first.s,
@@ -205,14 +202,14 @@ export async function readContent(
   };
 }
 
-/** The root after these operations. */
+/** Applies a patch to a root. */
 export function applyPatch(root: Root, ops: Patch): Root {
   const after = apply(root, ops);
   if (isRoot(after)) return after;
-  throw damagedError('What its patches make', 'it is no state with results');
+  throw damagedError('The patched document', 'it is not a state with tool results');
 }
 
-/** Runs what reads a document, and names the checkpoint when the document turns out to be damaged. */
+/** Reads a document, and names the checkpoint in the error when the document is damaged. */
 export function namingDamagedCheckpoint<T>(record: CheckpointRecord, read: () => T): T {
   try {
     return read();
@@ -224,10 +221,7 @@ export function namingDamagedCheckpoint<T>(record: CheckpointRecord, read: () =>
 
 const NO_BYTES = new Uint8Array();
 
-/**
- * Closes a body for the record that it goes into, and no other: the readable part is authenticated with it, also where
- * there is nothing else to close.
- */
+/** Encrypts a body for one record. The metadata is authenticated with it, even when the body is empty. */
 export const encryptBody =
   (
     at: RunContext,
@@ -243,7 +237,7 @@ export const encryptBody =
 function decryptBody(cipher: RunCipher, record: CheckpointRecord): Body {
   const { stored, version, meta } = record;
   if (!stored.body) {
-    // A prune is written without the key, and holds nothing but its place.
+    // A prune is written without the key and has no content.
     if (!cipher.isEncrypted || (meta.kind === 'prune' && meta.anchor !== undefined)) return {};
     throw damagedError(describeRecord(stored), 'its encrypted part is missing');
   }
@@ -255,9 +249,9 @@ function parseBody(record: CheckpointRecord, bytes: Uint8Array): Body {
   try {
     const body = parse(decompress(bytes));
     if (isBody(body)) return body;
-    throw new TypeError('no body');
+    throw new TypeError('not a body');
   } catch (cause) {
-    throw damagedError(describeRecord(record.stored), 'what it holds is not packed JSON', cause);
+    throw damagedError(describeRecord(record.stored), 'its content is not compressed JSON', cause);
   }
 }
 

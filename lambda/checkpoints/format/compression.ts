@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-// What patches of conversations are made of, the likeliest last. It is part of the format: what was packed with it
-// needs it to be unpacked.
+// Text that is common in patches of conversations, the most likely last. It is part of the format: decompressing needs
+// the same dictionary.
 const DICTIONARY = Buffer.from(
   '{"s":{"state":{"$":["map",["set",["date","undefined"true,false,null,"results":{"url":"https://"error":"status":"model":"usage":' +
     '{"input_tokens":"output_tokens":"title":"description":"arguments":"parameters":"value":"key":"data":"result":"stop_reason":"end_turn"' +
@@ -10,14 +10,14 @@ const DICTIONARY = Buffer.from(
     '{"p":[[["state","messages"],1,0,[{"role":"user","content":"},{"role":"assistant","content":"',
 );
 
-// For a few kilobytes deflate with a dictionary is smallest and fastest; above, zstd is several times faster.
+// For a few kilobytes, deflate with a dictionary is smallest and fastest; above that, zstd is several times faster.
 const MAX_DEFLATE_BYTES = 32 * 1024;
-// What a string can hold; more can only be a trap.
+// The maximum length of a string; more can only be a decompression bomb.
 const MAX_TEXT_BYTES = 2 ** 29;
 const DEFLATE_MARKER = 1;
 const ZSTD_MAGIC = 0x28;
 
-/** UTF-8, compressed where that is smaller. The first byte says how: JSON begins with neither of the two. */
+/** UTF-8, compressed if that is smaller. The first byte tells the format: JSON starts with neither marker. */
 export function compress(text: string, compressSmall: boolean): Uint8Array {
   const plain = Buffer.from(text);
   if (plain.length <= MAX_DEFLATE_BYTES && !compressSmall) return plain;
@@ -28,7 +28,7 @@ export function compress(text: string, compressSmall: boolean): Uint8Array {
   return compressed.length < plain.length ? compressed : plain;
 }
 
-/** The reverse of `pack`; throws on bytes that it did not make. */
+/** The reverse of `compress`; throws on any other bytes. */
 export function decompress(bytes: Uint8Array): string {
   const limit = { maxOutputLength: bytes[0] === DEFLATE_MARKER ? MAX_DEFLATE_BYTES : MAX_TEXT_BYTES };
   if (bytes[0] === DEFLATE_MARKER)

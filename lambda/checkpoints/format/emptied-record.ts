@@ -9,11 +9,11 @@ import {
 } from './meta.ts';
 import { type CheckpointRecord, EMPTIED_SUFFIX } from './records.ts';
 
-/** What is left of a checkpoint after a prune: its key, hash and story, but nothing that it held. */
+/** The record of a checkpoint after a prune: key, hash and history fields, without content. */
 export const prunedRecord = (record: CheckpointRecord): StoredRecord =>
   toEmptiedRecord(record.stored, { ...record.meta, segments: undefined, labels: undefined, emptied: 'pruned' });
 
-/** What is left of a checkpoint of a deleted run until its tombstone goes: enough to refuse a late writer. */
+/** The record of a checkpoint of a deleted run while its tombstone exists: enough to reject a late writer. */
 export function deletedRecord(stored: StoredRecord, head: HeadMeta): StoredRecord {
   const meta = readCheckpointMeta(stored.meta);
   const { time, stepNumber, writeId, writer, previous } = isUnreadable(meta) ? fallbackMeta(head) : meta;
@@ -28,7 +28,7 @@ export function deletedRecord(stored: StoredRecord, head: HeadMeta): StoredRecor
   });
 }
 
-/** The readable part of a checkpoint that cannot be read: what is broken must still be deletable. */
+/** Metadata for a checkpoint whose own is unreadable, because a damaged run must still be deletable. */
 export const fallbackMeta = (head: HeadMeta): CheckpointMeta => ({
   ...DEFAULT_META,
   time: head.touchedAt,

@@ -2,7 +2,7 @@ import { dueGroup, timeOrder } from '../../storage/keys.ts';
 import type { RecordStore, StoredRecord } from '../../storage/ports.ts';
 import type { Context } from '../context.ts';
 
-/** A record that goes by itself some time after a moment: the storage removes it or, where it does not, a sweep. */
+/** A record that is deleted after it expires: by the storage or, if the storage does not do that, by a sweep. */
 export const withExpiry = ({ removesExpired }: RecordStore, record: StoredRecord, expiresAt: number): StoredRecord => ({
   ...record,
   ...(removesExpired
@@ -10,6 +10,6 @@ export const withExpiry = ({ removesExpired }: RecordStore, record: StoredRecord
     : { lists: { due: { group: dueGroup(record.partition), order: timeOrder(expiresAt) } } }),
 });
 
-/** Whether the moment of such a record has come; from then on it counts as gone, though it may still be there. */
+/** Whether a record has expired. From then on it counts as deleted, even if it is still stored. */
 export const hasExpired = ({ now }: Context, { expiresAt, lists }: StoredRecord): boolean =>
   now() >= (expiresAt ?? Number(lists?.due?.order ?? Infinity));

@@ -2,10 +2,10 @@ import { STATUSES, type Status } from '../../core/status.ts';
 import type { CheckpointId, CheckpointKind } from '../checkpoint.ts';
 import type { WrappedKey } from '../encryption/key-ring.ts';
 
-/** A payload that holds part of a state: a snapshot, or the patches that follow one. */
+/** A payload with part of a state: a snapshot, or patches that follow it. */
 export type Segment = readonly [id: string, sha256: string, bytes: number];
 
-/** The readable part of a checkpoint's record. */
+/** The unencrypted metadata of a checkpoint. */
 export interface CheckpointMeta {
   readonly time: number;
   readonly status: Status;
@@ -17,31 +17,33 @@ export interface CheckpointMeta {
   readonly schema: number | string | undefined;
   readonly writeId: string;
   readonly writer: string;
-  /** The revision of the predecessor; of the first checkpoint: what the head calls `born`. */
+  /** The hash of the predecessor; for the first checkpoint, `born` of the head. */
   readonly previous: string;
-  /** The version of the anchor that this patch stands on; absent in an anchor. */
+  /** The version of the anchor that this patch applies to; absent in an anchor. */
   readonly anchor: number | undefined;
-  /** The payloads of an anchor whose snapshot is not in its own body. */
+  /** The payloads of an anchor whose snapshot is not in its body. */
   readonly segments: readonly Segment[] | undefined;
-  /** The version that a rewind, undo or redo brought back, or that a prune shows. */
+  /** The version that a rewind, undo or redo restored, or that stays current after a prune. */
   readonly restored: number | undefined;
-  /** Where a row of undo and redo began. */
+  /** The version at which a sequence of undo and redo started. */
   readonly top: number | undefined;
-  /** What it was made from, where that is not its predecessor. */
+  /** The checkpoint it was created from, if that is not its predecessor. */
   readonly parent: CheckpointId | undefined;
-  /** Payloads that its state points at and its predecessor's did not, and the other way round. */
+  /** Payloads that its state refers to and its predecessor's does not, and the reverse. */
   readonly payloadsAdded: readonly string[] | undefined;
   readonly payloadsDropped: readonly string[] | undefined;
   /** The ranges of versions that a prune emptied. */
   readonly emptiedRanges: readonly (readonly [from: number, to: number])[] | undefined;
-  /** The last use of the run, where it is not this: a prune keeps no run alive, and a writer's clock may be behind. */
+  /**
+   * The last use of the run, if it is not `time`: a prune does not count as use, and a writer's clock may be behind.
+   */
   readonly usedAt: number | undefined;
-  /** Set when the bytes are gone. */
+  /** Set when the content was removed. */
   readonly emptied: 'pruned' | 'deleted' | undefined;
 }
 
-// A checkpoint is written at every step and paid for by the kilobyte. So what nearly all of them have is stored by its
-// place, and the rest under short names behind it. Neither places nor names are ever used for something else.
+// A checkpoint is written at every step and billed by the kilobyte. Fields that nearly every checkpoint has are stored
+// by position, and the others after them under short names. Positions and names are never reused for another field.
 type PositionalField = 'time' | 'stepNumber' | 'writeId' | 'writer' | 'previous' | 'anchor' | 'step';
 const SHORT_NAMES = {
   status: 's',
@@ -60,7 +62,7 @@ const SHORT_NAMES = {
   emptied: 'e',
 } as const satisfies Record<Exclude<keyof CheckpointMeta, PositionalField>, string>;
 
-/** What a checkpoint has unless it says otherwise, and so is not stored. */
+/** The default values of the metadata, which are not stored. */
 export const DEFAULT_META: CheckpointMeta = {
   ...(Object.fromEntries(Object.keys(SHORT_NAMES).map((field) => [field, undefined])) as unknown as CheckpointMeta),
   time: 0,
@@ -74,15 +76,15 @@ export const DEFAULT_META: CheckpointMeta = {
   anchor: undefined,
 };
 
-/** The readable part of a run's head. */
+/** The unencrypted metadata of a run's head. */
 export interface HeadMeta {
-  /** A random id of this run's life: another run under the same id has another. */
+  /** A random id of this run; a later run with the same run id has a different one. */
   readonly born: string;
   readonly createdAt: number;
-  /** The last write, but at most an hour behind. */
+  /** The time of the last write, at most an hour behind. */
   readonly touchedAt: number;
   readonly status: Status;
-  /** The checkpoint that the head last moved with, and its hash: the chain's hash at each change of status. */
+  /** The checkpoint of the last update of the head, and its hash: this anchors the hash chain at each status change. */
   readonly version: number;
   readonly hash: string;
   readonly step?: string | undefined;
@@ -94,63 +96,63 @@ export interface HeadMeta {
   readonly retentionMs?: number | undefined;
   readonly key?: WrappedKey | undefined;
   readonly shredded?: true | undefined;
-  /** Set on a tombstone: when the id may be freed. */
+  /** Set on a tombstone: when the run id may be freed. */
   readonly deletedUntil?: number | undefined;
-  /** What the runtime knows of the run. */
+  /** The runtime's fields. */
   readonly work?: RuntimeMeta | undefined;
 }
 
-/** What of a head says how bytes are sealed. */
+/** The fields of a head that determine the cipher. */
 export type HeadKeyFields = Pick<HeadMeta, 'key' | 'owner' | 'shredded'>;
 
-/** What the runtime must know of a run without opening it. */
+/** What the runtime needs to know about a run without loading its state. */
 export interface RuntimeMeta {
-  /** How many outside events there were. */
+  /** The number of events so far. */
   readonly wake: number;
-  /** When somebody must look at the run. */
+  /** When the run must be processed next. */
   readonly dueAt?: number | undefined;
-  /** Which invocation runs it, and until when nobody else may. */
+  /** The invocation that runs it, and when its lease ends. */
   readonly lease?: { readonly by: string; readonly until: number } | undefined;
-  /** Claims since the last progress, and the version of the newest. */
+  /** The number of claims since the last progress, and the version of the newest claim. */
   readonly claims?: number | undefined;
   readonly claimed?: number | undefined;
-  /** How often the run was delivered since it became ready. */
+  /** The number of deliveries since the run became READY. */
   readonly deliveries?: number | undefined;
-  /** The ids of open approvals. */
+  /** The ids of pending approvals. */
   readonly approvals?: readonly string[] | undefined;
-  /** When the run times out, and how long it has each time it is begun anew. */
+  /** When the run times out, and the timeout that applies each time it starts over. */
   readonly deadline?: number | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Which idempotency keys the steps of the run have: those of one epoch are equal. */
+  /** The epoch of the idempotency keys: a step has the same key within one epoch. */
   readonly epoch?: number | undefined;
-  /** That its journal was changed from outside, so that its code may go another way than the recorded one. */
+  /** Whether an operator edited the journal, so that the code may take a different path than the recorded one. */
   readonly edited?: true | undefined;
-  /** How often the run was rewound or retried. */
+  /** The number of rewinds and retries. */
   readonly rewinds?: number | undefined;
-  /** The parent that waits for the end, in the same tenant. */
+  /** The parent run that waits for the end, in the same tenant. */
   readonly replyTo?: string | undefined;
-  /** Where ENDING leads, and that it waits for its due time on the way there. */
+  /** The final status after ENDING, and whether the run is suspended until its due time while it ends. */
   readonly ending?: 'FAILED' | 'CANCELLED' | undefined;
   readonly rests?: true | undefined;
-  /** Why the run cannot go on with the code that is deployed. */
+  /** Why the run cannot continue with the deployed code. */
   readonly parked?: string | undefined;
 }
 
-/** Which checkpoint a name points at, and the anchor that it takes to load it. */
+/** The checkpoint of a name, and the anchor that is needed to load it. */
 export interface NameMeta {
   readonly version: number;
   readonly anchor: number;
 }
 
-// The first character of the readable part is the version of this format.
+// The first character of metadata is the version of this format.
 const FORMAT = '1';
 
-/** The text of a readable part; what is undefined is left out. */
+/** Encodes metadata as text; undefined fields are left out. */
 export const encodeMeta = (meta: object): string => FORMAT + JSON.stringify(meta);
 
 /**
- * The text of a checkpoint's readable part: `1[time, number, write id, writer, previous, anchor or 0, step or 0, { the
- * rest }]`.
+ * Encodes the metadata of a checkpoint as text:
+ * `1[time, step number, write id, writer, previous, anchor or 0, step or 0, { other fields }]`.
  */
 export function encodeCheckpointMeta(meta: CheckpointMeta): string {
   const { time, stepNumber, writeId, writer, previous, anchor = 0, step = 0 } = meta;
@@ -162,10 +164,10 @@ export function encodeCheckpointMeta(meta: CheckpointMeta): string {
   return FORMAT + JSON.stringify(positional);
 }
 
-/** Why a readable part cannot be read. */
+/** Why metadata cannot be read. */
 export type Unreadable = { readonly newerFormat: string } | { readonly problem: string };
 
-/** Read a readable part, or say why it cannot be. */
+/** Read metadata, or return why it cannot be read. */
 export const readHeadMeta = (text: string): HeadMeta | Unreadable => parseMeta(text, isHead);
 export const readNameMeta = (text: string): NameMeta | Unreadable => parseMeta(text, isName);
 
@@ -188,7 +190,7 @@ export function readCheckpointMeta(text: string): CheckpointMeta | Unreadable {
   return isCheckpoint(meta) ? meta : { problem: 'fields are missing' };
 }
 
-/** Read a readable part that is an object; what is in it is for the caller to check. */
+/** Reads metadata that is an object; the caller checks its fields. */
 export const readObjectMeta = (text: string): Readonly<Record<string, unknown>> | Unreadable =>
   parseMeta(text, isRecord);
 
@@ -196,7 +198,7 @@ export const isUnreadable = (meta: object): meta is Unreadable => 'problem' in m
 
 function parseMeta<M extends object>(text: string, isValid: (value: unknown) => value is M): M | Unreadable {
   const format = /^\d+/.exec(text)?.[0];
-  if (format === undefined) return { problem: 'it is not of Waitstate' };
+  if (format === undefined) return { problem: 'it was not written by Waitstate' };
   if (format !== FORMAT) return { newerFormat: format };
   try {
     const value: unknown = JSON.parse(text.slice(FORMAT.length));
@@ -226,7 +228,7 @@ const isListOf =
     isList(value) && value.every(isValid);
 const isTextList = isListOf(isText);
 
-/** Whether each of the fields is absent, or what it must be. What a list or an arithmetic stands on has to be it. */
+/** Whether each field is absent or valid. Fields that lists or calculations depend on must be valid. */
 const hasValidOptionalFields = (
   value: Fields,
   checks: readonly (readonly [is: (field: unknown) => boolean, ...fields: string[]])[],

@@ -42,17 +42,17 @@ export interface HeadRecord {
   readonly meta: HeadMeta;
 }
 
-/** A random id of so many bytes: 12 where it must be alone in the world, 6 where only writers of one version meet. */
+/** A random id: 12 bytes to be globally unique, 6 bytes to distinguish concurrent writers of one version. */
 export const randomId = (bytes = 12): string => randomBytes(bytes).toString('base64url');
 
-/** The hash of a checkpoint as first written: 162 bits of SHA-256 over where it is, what it says and what it holds. */
+/** The hash of a checkpoint as first written: 162 bits of SHA-256 over its key, its metadata and its body. */
 function hashCheckpoint(partition: string, version: number, meta: string, body: Uint8Array | undefined): string {
   const hash = createHash('sha256').update(`${partition}\n${version}\n${meta.length}\n${meta}`);
   if (body) hash.update(body);
   return hash.digest('base64url').slice(0, 27);
 }
 
-/** A new checkpoint; `body` closes over the text of the readable part, which is authenticated with it. */
+/** A new checkpoint; `body` receives the text of the metadata, which is authenticated with it. */
 export function checkpointRecord(
   partition: string,
   version: number,
@@ -66,17 +66,17 @@ export function checkpointRecord(
   return { version, hash, meta, stored: bytes ? { ...stored, body: bytes } : stored };
 }
 
-// An emptied record keeps the hash of what it was, marked, since equal revisions mean equal contents.
+// An emptied record keeps its original hash with this suffix, because equal revisions mean equal contents.
 export const EMPTIED_SUFFIX = '~';
 
-/** Reads a checkpoint, and refuses one whose bytes are not those that were written. */
+/** Reads a checkpoint; throws DAMAGED when its bytes do not match its hash. */
 export function readCheckpoint(stored: StoredRecord): CheckpointRecord {
   const meta = requireReadable(stored, readCheckpointMeta(stored.meta));
   const version = parseVersion(stored.key);
   if (meta.anchor !== undefined && meta.anchor >= version)
-    throw damagedError(describeRecord(stored), 'it stands on a later one');
+    throw damagedError(describeRecord(stored), 'its anchor is not an earlier checkpoint');
   if (!meta.emptied && hashCheckpoint(stored.partition, version, stored.meta, stored.body) !== stored.revision) {
-    throw damagedError(describeRecord(stored), 'its bytes do not have its hash');
+    throw damagedError(describeRecord(stored), 'its bytes do not match its hash');
   }
   return { version, hash: stored.revision.replace(EMPTIED_SUFFIX, ''), meta, stored };
 }
@@ -91,10 +91,10 @@ export const readName = (stored: StoredRecord): NameMeta => requireReadable(stor
 function requireReadable<M extends object>(stored: StoredRecord, meta: M | Unreadable): M {
   if (!isUnreadable(meta)) return meta;
   if ('newerFormat' in meta) throw formatTooNew(describeRecord(stored), meta.newerFormat);
-  throw damagedError(describeRecord(stored), `its readable part is not what was written: ${meta.problem}`);
+  throw damagedError(describeRecord(stored), `its metadata is not what was written: ${meta.problem}`);
 }
 
-/** How a record is called in messages. */
+/** The name of a record in messages. */
 export function describeRecord({ partition, key }: { readonly partition: string; readonly key: string }): string {
   const { run } = parsePartition(partition);
   const parsed = parseKey(key);
@@ -103,35 +103,32 @@ export function describeRecord({ partition, key }: { readonly partition: string;
   return `Checkpoint ${parseVersion(key)} of run "${run}"`;
 }
 
-/** How far the head may be behind the last write of its run: it is renewed at most this often. */
+/** How far the head may be behind the last write; steps update it at most this often. */
 export const MAX_HEAD_LAG_MS = 3_600_000;
 
-/** When the run was last written to; a prune does not keep it alive. */
+/** When the run was last used; a prune does not count. */
 export const lastUsedAt = (meta: CheckpointMeta): number => meta.usedAt ?? meta.time;
 
-/**
- * The moment at which somebody must look at a run: its tombstone may go, its work is due, or it was not written to for
- * too long.
- */
+/** When a run must be processed next: its tombstone or its retention expires, or its work is due. */
 function headDueAt({ deletedUntil, work, retentionMs = Infinity, touchedAt }: HeadMeta): number | undefined {
   const due = deletedUntil ?? Math.min(work?.dueAt ?? Infinity, touchedAt + retentionMs + MAX_HEAD_LAG_MS);
   return due === Infinity ? undefined : due;
 }
 
-/** How soon a run that an agent has is due at the latest, however long it may have it. */
+/** The maximum time until a leased run is due, no matter how long its lease is. */
 export const MAX_LEASED_DUE_MS = 3_600_000;
 
-/** Whether an agent has the run. */
+/** Whether an invocation has the lease of the run. */
 export const isLeased = ({ status, work }: HeadMeta): boolean => status === 'RUNNING' && work?.lease !== undefined;
 
-/** A head with its places: by status and by owner while it lives, and by when it is due. */
+/** A head with its list entries: by status and owner until it is deleted, and by due time. */
 export function headRecord(partition: string, meta: HeadMeta): { readonly stored: StoredRecord } & HeadRecord {
   const { tenant } = parsePartition(partition);
   const order = timeOrder(meta.touchedAt);
   const due = headDueAt(meta);
   const isLive = meta.deletedUntil === undefined;
   const lists: ListEntries = {
-    // What an agent runs just now is found by its due time; going in and out of a list at each claim would cost.
+    // A leased run is found through the due list; entering and leaving the status list at each claim would cost writes.
     ...(isLive && !isLeased(meta) && { status: { group: tenantGroup(tenant, meta.status), order } }),
     ...(isLive &&
       meta.owner !== undefined && { owner: { group: tenantGroup(tenant, escapeId('owner', meta.owner)), order } }),

@@ -2,7 +2,7 @@ import type { Doc } from '../document/document.ts';
 import type { Op } from '../document/op.ts';
 import type { Segment } from './meta.ts';
 
-/** What a checkpoint keeps of its run: the agent's state, and the tool results by call id, in groups. */
+/** The content of a checkpoint: the agent's state, and the tool results by call id, in groups. */
 export interface Root {
   readonly state: Doc;
   readonly results: { readonly [group: string]: { readonly [callId: string]: Doc } };
@@ -11,19 +11,19 @@ export interface Root {
 
 export type Patch = readonly Op[];
 
-/** What a checkpoint stands on, so that the next one can decide what to write. */
+/** The chain of a checkpoint, from which the next one decides whether to write a patch or a snapshot. */
 export interface Chain {
   readonly anchor: number;
   readonly snapshotBytes: number;
-  /** The weight of the patches since the anchor that are in records. */
+  /** The total size of the patches in records since the anchor. */
   readonly recordBytes: number;
   readonly segments: readonly Segment[];
-  /** The patches in each segment but the first, and those in records since the anchor: what a fold joins. */
+  /** The patches in all segments but the first, and the patches in records since the anchor; a fold merges them. */
   readonly folded: readonly Patch[];
   readonly patches: readonly Patch[];
 }
 
-/** What one checkpoint holds. */
+/** The decoded content of a checkpoint with its chain. */
 export interface Content {
   readonly root: Root;
   readonly model: Doc | undefined;

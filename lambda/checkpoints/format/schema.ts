@@ -2,29 +2,33 @@ import { WaitstateError } from '../../core/errors.ts';
 
 export type SchemaVersion = number | string;
 
-/** The shape of the state that this code reads and writes, and how to get there from older ones. */
+/** The version of the state's shape that this code uses, and the migrations from older versions. */
 export interface Schema {
   readonly version: SchemaVersion;
-  /** All versions, oldest first, where they are not 1, 2, 3 … */
+  /** All versions, oldest first; required when they are not 1, 2, 3 … */
   readonly order?: readonly SchemaVersion[];
-  /** From each version to the next. A migration gets a copy that it may change, and returns the new state or nothing. */
+  /**
+   * The migrations, each from one version to the next. A migration receives a copy that it may change, and returns the
+   * new state or nothing.
+   */
   readonly migrations?: Readonly<Record<SchemaVersion, Migration>>;
-  /** The oldest version that can still be met; steps before it are not needed. @default the first */
+  /** The oldest version that stored states can have; earlier migrations are not needed. @default the first */
   readonly oldest?: SchemaVersion;
 }
 
-// A method, so that a migration may name the type of the state that it takes.
+// A method type is bivariant, so a migration may declare the type of its state.
 type Migration = { migrate(state: unknown): unknown }['migrate'];
 
-/** A schema whose ladder was checked: every step from the oldest version to the current one is there. */
+/** A validated schema: it has every migration from the oldest version to the current one. */
 export interface SchemaMigrator {
   readonly current: SchemaVersion;
-  /** Refuses a state that this code cannot read: of newer code, or from before the ladder. */
+  /** Throws when this code cannot read the version: it is newer than the code, or older than `oldest`. */
   check(run: string, from: SchemaVersion | undefined): void;
-  /** Brings a state to the current version. */
+  /** Migrates a state to the current version. */
   migrate(run: string, state: unknown, from: SchemaVersion | undefined): unknown;
 }
 
+/** Validates a schema; throws SCHEMA_INVALID when it is incomplete or contradictory. */
 export function createMigrator(schema: Schema): SchemaMigrator {
   const { version, migrations = {} } = schema;
   const order = schema.order ?? versionsUpTo(version);
@@ -39,29 +43,27 @@ export function createMigrator(schema: Schema): SchemaMigrator {
   const steps = order.slice(oldestIndex, currentIndex);
   const missing = steps.filter((rung) => typeof migrations[rung] !== 'function');
   if (missing.length > 0)
-    throw invalidSchema(
-      `there must be a migration from every version before ${version}; missing from: ${missing.join(', ')}`,
-    );
+    throw invalidSchema(`every version before ${version} needs a migration; missing: ${missing.join(', ')}`);
   const unknown = Object.keys(migrations).filter(
     (from) => !order.slice(0, currentIndex).some((rung) => String(rung) === from),
   );
   if (unknown.length > 0)
     throw invalidSchema(`a migration must start at a version before ${version}; found one from ${unknown.join(', ')}`);
 
-  // A state that was saved without a schema is of the first shape there was.
+  // A state that was saved without a schema has the oldest version.
   const positionOf = (run: string, from: SchemaVersion | undefined): number => {
     const position = from === undefined ? oldestIndex : order.indexOf(from);
     if (position > currentIndex || position < 0) {
       throw new WaitstateError(
         'SCHEMA_TOO_NEW',
-        `The state of run "${run}" has schema version ${from}, this code knows versions up to ${version}: newer code wrote it. Deploy that code, or fork from an older checkpoint.`,
+        `The state of run "${run}" has schema version ${from}, but this code supports versions up to ${version}; newer code wrote it. Deploy that code, or fork from an older checkpoint.`,
         { scope: 'run' },
       );
     }
     if (position < oldestIndex) {
       throw new WaitstateError(
         'SCHEMA_INVALID',
-        `The state of run "${run}" has schema version ${from}, and this code has migrations from ${order[oldestIndex]} on. Add the older ones again.`,
+        `The state of run "${run}" has schema version ${from}, but this code has migrations only from version ${order[oldestIndex]}. Add the older migrations again.`,
         { scope: 'run' },
       );
     }
@@ -76,7 +78,7 @@ export function createMigrator(schema: Schema): SchemaMigrator {
       for (const rung of order.slice(positionOf(run, from), currentIndex)) {
         try {
           const returned = (migrations[rung] as Migration)(migrated);
-          // One that returns nothing has changed its copy.
+          // A migration that returns nothing has changed its copy.
           if (returned !== undefined) migrated = returned;
         } catch (cause) {
           throw new WaitstateError(
@@ -102,11 +104,11 @@ export function createMigrator(schema: Schema): SchemaMigrator {
 
 function versionsUpTo(version: SchemaVersion): readonly SchemaVersion[] {
   if (typeof version !== 'number')
-    throw invalidSchema(`versions that are not numbers need their \`order\`; found version ${JSON.stringify(version)}`);
+    throw invalidSchema(`versions that are not numbers need an \`order\`; found version ${JSON.stringify(version)}`);
   if (!Number.isSafeInteger(version) || version < 1 || version > 10_000)
     throw invalidSchema(`a version must be a whole number from 1; found ${version}`);
   return Array.from({ length: version }, (_, index) => index + 1);
 }
 
 const invalidSchema = (why: string): WaitstateError =>
-  new WaitstateError('SCHEMA_INVALID', `The schema is not usable: ${why}.`);
+  new WaitstateError('SCHEMA_INVALID', `The schema is invalid: ${why}.`);

@@ -12,8 +12,8 @@ import { encodeMeta, isUnreadable, readObjectMeta, type Segment } from './meta.t
 import { randomId } from './records.ts';
 
 /**
- * A record beside the checkpoints of a run: an event, an approval. Its readable part may be written again and again;
- * its value is written once, sealed as the run is, and what is too large for a record is a payload.
+ * A side record of a run, such as an event or an approval. Its metadata can change; its value is written once,
+ * encrypted if the run is, and stored as a payload if it is too large for a record.
  */
 export async function sideRecord(
   at: RunContext,
@@ -42,37 +42,40 @@ const toStoredRecord = (
   body?: Uint8Array,
   lists?: ListEntries,
 ): StoredRecord => ({
-  ...{ partition, key, revision: randomId(), meta: encodeMeta(meta) },
+  partition,
+  key,
+  revision: randomId(),
+  meta: encodeMeta(meta),
   ...(body && { body }),
   ...(lists && { lists }),
 });
 
-/** A record without a value. */
+/** A side record without a value. */
 export const metaOnlyRecord = (at: { readonly partition: string }, key: string, meta: object, lists?: ListEntries) =>
   toStoredRecord(at, key, meta, undefined, lists);
 
-/** The same record with another readable part; its value stays. */
+/** The same side record with other metadata; its value stays. */
 export function withMeta(record: StoredRecord, meta: object, lists?: ListEntries): StoredRecord {
   const { payloads, value } = sideMeta(record);
   return toStoredRecord(record, record.key, { ...meta, payloads, value }, record.body, lists);
 }
 
-/** The readable part of such a record; what is in it is for the caller to check. */
+/** The metadata of a side record; the caller checks its fields. */
 export function sideMeta(record: StoredRecord): Readonly<Record<string, unknown>> {
   const meta = readObjectMeta(record.meta);
   if (!isUnreadable(meta)) return meta;
   const what = `Record ${record.key} of "${record.partition}"`;
   if ('newerFormat' in meta) throw formatTooNew(what, String(meta.newerFormat));
-  throw damagedError(what, `its readable part is not what was written: ${meta.problem}`);
+  throw damagedError(what, `its metadata is not what was written: ${meta.problem}`);
 }
 
-/** The payloads that such a record points at. */
+/** The ids of the payloads that a side record refers to. */
 export function payloadIdsOf(record: StoredRecord): readonly string[] {
   const { payloads } = sideMeta(record);
   return Array.isArray(payloads) ? payloads : [];
 }
 
-/** The text of the value of such a record, as it was stored; undefined when it has none. */
+/** The JSON text of a side record's value, as it was stored; undefined when it has none. */
 export async function sideText(at: RunContext, cipher: RunCipher, record: StoredRecord): Promise<string | undefined> {
   const { value } = sideMeta(record);
   const [id, sha256, size] = (value ?? []) as Partial<Segment>;
@@ -87,12 +90,12 @@ export async function sideText(at: RunContext, cipher: RunCipher, record: Stored
   }
 }
 
-/** The value of such a record; deeply frozen. */
+/** The value of a side record, deeply frozen. */
 export async function sideValue(at: RunContext, cipher: RunCipher, record: StoredRecord): Promise<unknown> {
   const text = await sideText(at, cipher, record);
   if (text === undefined) return undefined;
   try {
-    return decode(parse(text), decodeOptions(at, { cipher: cipher }));
+    return decode(parse(text), decodeOptions(at, { cipher }));
   } catch (error) {
     throw unreadableValue(record, error);
   }
@@ -101,7 +104,7 @@ export async function sideValue(at: RunContext, cipher: RunCipher, record: Store
 const unreadableValue = ({ partition, key }: StoredRecord, cause: unknown) =>
   damagedError(`Record ${key} of "${partition}"`, 'its value cannot be read', cause);
 
-/** A small value as text that only the run's key opens, for readable parts. */
+/** A small value as text for metadata, encrypted with the run's data key if there is one. */
 export function encryptText(at: RunContext, cipher: RunCipher, aad: string, value: unknown): string {
   const text = JSON.stringify(value);
   return cipher.isEncrypted

@@ -5,7 +5,7 @@ import type { FailedRun, TenantScopeOptions } from './delete.ts';
 import { payloadsInUse } from './payloads-in-use.ts';
 import { readWholeRun } from './whole-run.ts';
 
-// A writer stores payloads first and points at them a moment later; a day is longer than any moment.
+// A writer stores payloads first and refers to them a moment later; a day is far more than that takes.
 const GRACE_MS = 24 * 3_600_000;
 
 /** What a collection removed. */
@@ -15,7 +15,7 @@ export interface CollectResult {
   readonly failed: readonly FailedRun[];
 }
 
-/** Removes the payloads that nothing points at and that were stored more than a day ago: what crashes left behind. */
+/** Removes payloads that no checkpoint or side record refers to and that are older than a day: orphans of crashes. */
 export async function collect(context: Context, { everyTenant = false }: TenantScopeOptions): Promise<CollectResult> {
   const result = { payloadsRemoved: 0, bytesRemoved: 0, failed: [] as FailedRun[] };
   const cutoff = context.now() - GRACE_MS;
@@ -42,12 +42,12 @@ export async function collect(context: Context, { everyTenant = false }: TenantS
       await collectPartition(partition, candidates);
       candidates = [];
     }
-    // Only what has a name of ours: the bucket may hold something else.
+    // Only ids of payloads: the bucket may hold other objects.
     if (payload.writtenAt < cutoff && isRandomId(payload.id)) candidates.push(payload);
   }
   if (candidates[0]) await collectPartition(candidates[0].partition, candidates);
   return result;
 }
 
-/** Whether something is named as payloads are: by a random id of 12 bytes, and before it what was only handed over. */
+/** Whether an id is one of payloads: a random id of 12 bytes, with a prefix for uploads and invocation payloads. */
 const isRandomId = (id: string): boolean => /^((upload|handed)-)?[\w-]{16}$/.test(id);

@@ -13,12 +13,12 @@ import { firstRecords, scanPages, scanRecords } from '../scan.ts';
 import { writeEach } from '../write-each.ts';
 import { fence } from './fence.ts';
 
-// How long a deleted run's id is refused: far longer than any process holds on to a checkpoint.
+// How long the id of a deleted run stays reserved: far longer than any process caches a checkpoint.
 const TOMBSTONE_MS = 24 * 3_600_000;
-// How long a sweeper has for one run; nobody else sweeps it meanwhile.
+// How long a sweeper has exclusive access to one run.
 const SWEEP_LEASE_MS = 3_600_000;
 
-/** Removes a run for good. Its id is refused for a day, so that no late writer can bring it back. */
+/** Deletes a run permanently. Its id stays reserved for a day, so that no late writer can bring it back. */
 export async function deleteRun(at: RunContext): Promise<void> {
   await retryOnConflict(async () => {
     const head = await readHeadToDelete(at);
@@ -32,18 +32,18 @@ export async function deleteRun(at: RunContext): Promise<void> {
   });
 }
 
-/** An agent that has the run would lose paid work. Without a lease nobody can tell whether somebody has it. */
+/** Rejects deleting a leased run, because its agent would lose paid work. */
 function checkNotLeased(at: RunContext, { work }: HeadMeta): void {
   const until = work?.lease?.until ?? 0;
   if (until <= at.now()) return;
   throw new WaitstateError(
     'TRANSITION_REFUSED',
-    `Run "${at.run}" is running and may be until ${new Date(until).toISOString()}. Cancel it first.`,
+    `Run "${at.run}" is running, and its lease lasts until ${new Date(until).toISOString()}. Cancel the run first.`,
     { scope: 'run' },
   );
 }
 
-/** The head, or what is left to say of one that is damaged. */
+/** The head, or a fallback for a damaged one. */
 async function readHeadToDelete(at: RunContext): Promise<HeadRecord | undefined> {
   const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
   const meta = stored && readHeadMeta(stored.meta);
@@ -66,7 +66,7 @@ async function readStoredHead(at: RunContext): Promise<HeadRecord | undefined> {
   return stored && readHead(stored);
 }
 
-/** The newest checkpoint, though it may be damaged or missing: what is broken must be deletable. */
+/** The newest checkpoint, or a fallback when it is damaged or missing, because a damaged run must be deletable. */
 async function readNewestOrFallback(at: RunContext, { meta: head }: HeadRecord): Promise<Predecessor['record']> {
   const [stored] = await firstRecords(at, { ...CHECKPOINT_KEYS, newestFirst: true }, 1);
   if (!stored) return { version: 0, hash: head.born, meta: fallbackMeta(head) };
@@ -79,19 +79,24 @@ async function readNewestOrFallback(at: RunContext, { meta: head }: HeadRecord):
 }
 
 /**
- * Puts a tombstone in place of the head, and takes the next version. Nothing is left in the head that tells of the run.
- * Undefined when somebody else did so at the same time.
+ * Replaces the head with a tombstone that reveals nothing about the run, and takes the next version. Undefined when
+ * another process did so at the same time.
  */
 async function writeTombstone(
   at: RunContext,
   head: HeadRecord,
   record: Predecessor['record'],
 ): Promise<HeadRecord | undefined> {
-  // Counted from the last use of the run where that is later: this clock may be behind.
+  // Counted from the last use of the run if that is later, because this clock may be behind.
   const deletedUntil = Math.max(at.now(), head.meta.touchedAt, lastUsedAt(record.meta)) + TOMBSTONE_MS;
   const clearedFields = {
-    ...{ agent: undefined, owner: undefined, tags: undefined, parent: undefined },
-    ...{ key: undefined, retentionMs: undefined, work: undefined },
+    agent: undefined,
+    owner: undefined,
+    tags: undefined,
+    parent: undefined,
+    key: undefined,
+    retentionMs: undefined,
+    work: undefined,
   };
   const anonymized = { ...record, meta: { ...record.meta, step: undefined, labels: undefined } };
   try {
@@ -103,8 +108,7 @@ async function writeTombstone(
 }
 
 /**
- * Empties the records of a deleted run but leaves their keys, so that a late writer is refused; removes everything
- * else.
+ * Empties the checkpoints of a deleted run but keeps their keys, which reject a late writer; removes everything else.
  */
 async function emptyRun(at: RunContext, tombstone: HeadRecord): Promise<void> {
   const writes: Write[] = [];
@@ -116,15 +120,15 @@ async function emptyRun(at: RunContext, tombstone: HeadRecord): Promise<void> {
     if (parseVersion(stored.key) === 0) writes.push({ remove: stored, when });
     else if (!isEmptied) writes.push({ put: deletedRecord(stored, tombstone.meta), when });
   }
-  // Read while the tombstone stood: of the run that was deleted, and not of one that was begun again under its id.
+  // While the tombstone is active, the records belong to the deleted run and not to a new one with the same id.
   if (isTombstoneActive(at, tombstone.meta)) await writeEach(at, writes);
   await removePayloads(at, tombstone.meta);
 }
 
-/** Whether nobody can have freed the id yet. What was read or listed before is then of the deleted run. */
+/** Whether the id cannot have been freed yet, so that everything read before belongs to the deleted run. */
 const isTombstoneActive = (at: RunContext, { deletedUntil = 0 }: HeadMeta): boolean => at.now() < deletedUntil;
 
-/** Only behind a tombstone that still stands: after it, the payloads could be those of a run that was begun again. */
+/** Removes payloads only while the tombstone is active; later, they could belong to a new run with the same id. */
 async function removePayloads(at: RunContext, tombstone: HeadMeta): Promise<void> {
   let batch: string[] = [];
   const flush = async () => {
@@ -137,30 +141,30 @@ async function removePayloads(at: RunContext, tombstone: HeadMeta): Promise<void
   await flush();
 }
 
-/** For whom to sweep or collect. */
+/** Which tenants to sweep or collect. */
 export interface TenantScopeOptions {
-  /** Also what belongs to other tenants; for the one sweeper of a deployment. @default false */
+  /** Whether to include all other tenants; for the single sweeper of a deployment. @default false */
   readonly everyTenant?: boolean;
 }
 
-/** A run that could not be looked after, and why; nothing of it was removed that is in use. */
+/** A run that could not be processed, and why. Nothing that is in use was removed. */
 export interface FailedRun {
   readonly tenant: string;
   readonly run: string;
   readonly error: unknown;
 }
 
-/** What a sweep did. */
+/** The result of a sweep. */
 export interface SweepResult {
-  /** Runs that were removed because nobody wrote to them for longer than their retention. */
+  /** The number of runs that were removed because their retention expired. */
   readonly expired: number;
-  /** Ids that can be used again: everything behind the tombstone is gone. */
+  /** The number of deleted runs whose last records were removed, so that their ids can be reused. */
   readonly freed: number;
-  /** They stay due. */
+  /** Runs that could not be processed; they stay due. */
   readonly failed: readonly FailedRun[];
 }
 
-/** Looks at every run that is due: removes what expired, and frees the ids of what was deleted long enough ago. */
+/** Processes every due run: removes expired runs, and frees the ids of runs that were deleted long enough ago. */
 export async function sweep(context: Context, { everyTenant = false }: TenantScopeOptions): Promise<SweepResult> {
   const result = { expired: 0, freed: 0, failed: [] as FailedRun[] };
   for (const shard of SHARDS) {
@@ -180,7 +184,7 @@ export async function sweep(context: Context, { everyTenant = false }: TenantSco
   return result;
 }
 
-/** Looks at one run that is due: removes what expired, and frees the id of what was deleted long enough ago. */
+/** Processes one due run: removes it if it has expired, or frees its id if it was deleted long enough ago. */
 export async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | undefined> {
   return retryOnConflict(async () => {
     const head = await readStoredHead(at);
@@ -193,12 +197,12 @@ export async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | un
     const lastWrite = Math.max(touchedAt, lastUsedAt(newest.meta));
     if (lastWrite + retentionMs <= at.now()) {
       const tombstone = await writeTombstone(at, head, newest);
-      // Another sweeper was faster, and empties it.
+      // Another sweeper was first, and empties the run.
       if (!tombstone) return undefined;
       await emptyRun(at, tombstone);
       return 'expired';
     }
-    // In use: the head was behind. Now it is not.
+    // The run is in use and only its head was behind; update it.
     const renewed = headRecord(at.partition, { ...head.meta, touchedAt: lastWrite });
     await writeEach(at, [{ put: renewed.stored, when: { revision: head.revision } }]);
     return undefined;
@@ -206,8 +210,7 @@ export async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | un
 }
 
 /**
- * Removes everything that is left of a deleted run, the tombstone last. Claims it first: two sweepers never work behind
- * one.
+ * Removes all remaining records of a deleted run, the tombstone last; claims it first, so that only one sweeper does.
  */
 async function freeRunId(at: RunContext, head: HeadRecord): Promise<boolean> {
   const claimed = headRecord(at.partition, { ...head.meta, deletedUntil: at.now() + SWEEP_LEASE_MS });

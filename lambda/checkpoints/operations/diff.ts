@@ -7,12 +7,12 @@ import { namingDamagedCheckpoint } from '../format/chain.ts';
 import { loadCheckpoint } from '../load.ts';
 import type { CheckpointSelector, LoadedCheckpoint } from '../loaded-checkpoint.ts';
 
-/** What changed from one state to another, by path. */
+/** The differences between two states, by path. */
 export interface Difference {
   readonly added: readonly { readonly path: string; readonly value: unknown }[];
   readonly removed: readonly { readonly path: string; readonly value: unknown }[];
   readonly changed: readonly { readonly path: string; readonly before: unknown; readonly after: unknown }[];
-  /** The same for people: a line for each change. */
+  /** The differences as text for people, one line per change. */
   readonly text: string;
 }
 
@@ -37,6 +37,6 @@ export async function diffCheckpoints(
   };
 }
 
-/** What decodes parts of a state: an object that occurs in several places is found wherever it is asked for. */
+/** A decoder for parts of a state that also resolves shared references. */
 const stateDecoder = (at: RunContext, loaded: LoadedCheckpoint): Decode =>
   namingDamagedCheckpoint(loaded.record, () => decodeWithin(loaded.root.state, decodeOptions(at, loaded)));

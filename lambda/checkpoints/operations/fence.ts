@@ -11,7 +11,9 @@ import type { CheckpointMeta } from '../format/meta.ts';
 import { checkpointRecord, type HeadRecord } from '../format/records.ts';
 import { StaleVersionError } from '../stale-version-error.ts';
 
-/** Takes the next version without opening the run: a prune, a shred, a delete. Whoever holds an older version loses. */
+/**
+ * Takes the next version without decrypting the run, for a prune, shred or delete. Writers on an older version lose.
+ */
 export async function fence(
   at: RunContext,
   before: Predecessor,
@@ -29,9 +31,6 @@ export async function fence(
   return outcome;
 }
 
-/**
- * The version whose content is shown: undo, redo and prune change no content of their own, everything else shows
- * itself.
- */
+/** The version whose content a checkpoint shows: undo, redo and prune show an earlier version, all others their own. */
 export const shownVersion = (version: number, { kind, restored }: CheckpointMeta): number =>
   restored !== undefined && (kind === 'undo' || kind === 'redo' || kind === 'prune') ? restored : version;

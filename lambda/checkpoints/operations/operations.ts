@@ -1,4 +1,4 @@
-// Everything that is done to a run from outside of its agent; one module, so that it can be loaded at once and late.
+// All operations on a run from outside its agent, in one module that is loaded on first use.
 
 export { rotateKey, shred } from '../encryption/rotate-and-shred.ts';
 export { history } from '../history.ts';

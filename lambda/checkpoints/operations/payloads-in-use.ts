@@ -1,7 +1,7 @@
 import type { CheckpointRecord } from '../format/records.ts';
 
 /**
- * The checkpoints that a prune says it emptied. It may have died before it did, but they are no longer to be loaded.
+ * Whether a prune recorded a version as emptied. The prune may have crashed before, but the version counts as pruned.
  */
 export function isPrunedIn(checkpoints: readonly CheckpointRecord[]): (version: number) => boolean {
   const ranges = checkpoints.flatMap(({ meta }) => meta.emptiedRanges ?? []);
@@ -9,15 +9,15 @@ export function isPrunedIn(checkpoints: readonly CheckpointRecord[]): (version: 
 }
 
 /**
- * The payloads that some checkpoint still needs: those that its state points at, and the segments of its anchor. Takes
- * all checkpoints of a run in order, and which of them are to stay loadable.
+ * The payloads that the kept checkpoints need: those that their states refer to, and the segments of their anchors.
+ * `checkpoints` are all checkpoints of a run in order, and `isKept` tells which of them stay loadable.
  */
 export function payloadsInUse(
   checkpoints: readonly CheckpointRecord[],
   isKept: (record: CheckpointRecord) => boolean,
 ): ReadonlySet<string> {
   const needed = new Set<string>();
-  // What the state points at, as of the version at hand, and no version before it needed.
+  // The payloads that the state refers to at this version, without those already known to be needed.
   const referenced = new Set<string>();
   let segments: readonly string[] = [];
   for (const record of checkpoints) {

@@ -12,32 +12,36 @@ import { fence } from './fence.ts';
 import { payloadsInUse } from './payloads-in-use.ts';
 import { type NameRecord, readWholeRun } from './whole-run.ts';
 
-/** What a prune leaves loadable. */
+/** Which checkpoints a prune keeps. */
 export interface PruneOptions {
-  /** How many of the newest checkpoints stay loadable. */
+  /** The number of newest checkpoints that stay loadable. */
   readonly keepLast: number;
-  /** Whether those with a name stay loadable too. @default true */
+  /** Whether named checkpoints stay loadable too. @default true */
   readonly keepNamed?: boolean;
 }
 
-/** What a prune did. */
+/** The result of a prune. */
 export interface PruneResult {
-  /** Checkpoints that were emptied, and those that can still be loaded. */
+  /** The number of checkpoints that were emptied, and of those that can still be loaded. */
   readonly emptied: number;
   readonly kept: number;
   readonly payloadsRemoved: number;
-  /** The newest version now; what the next save follows. */
+  /** The newest version, which the next save follows. */
   readonly version: number;
 }
 
 /**
- * Empties all checkpoints but those that are to be kept and what these stand on. What it does is appended first, as a
- * checkpoint of its own: a writer that holds an older one loses, so nothing can begin to point at what is removed.
+ * Empties all checkpoints except the kept ones and the chains that these need. The prune is first appended as a
+ * checkpoint, which fences concurrent writers, so that no new checkpoint can refer to what is removed.
  */
 export async function prune(at: RunContext, options: PruneOptions): Promise<PruneResult> {
   const { keepLast, keepNamed = true } = options ?? {};
   if (!Number.isSafeInteger(keepLast) || keepLast < 1) {
-    throw invalidInput('`keepLast`', 'a whole number from 1, because the newest checkpoint always stays', keepLast);
+    throw invalidInput(
+      '`keepLast`',
+      'a whole number of at least 1, because the newest checkpoint is always kept',
+      keepLast,
+    );
   }
   return retryOnConflict(async () => {
     const run = await readNewest(at);
@@ -47,8 +51,8 @@ export async function prune(at: RunContext, options: PruneOptions): Promise<Prun
     const isKept = ({ version }: CheckpointRecord) => kept.has(version);
     const toPrune = checkpoints.filter((record) => !isKept(record) && !record.meta.emptied);
     if (toPrune.length === 0) {
-      // Names that an earlier prune died before taking. Only of what is seen to be empty: newer ones may have come
-      // meanwhile.
+      // Removes names that a crashed prune left behind. Only those of emptied checkpoints, because a concurrent writer
+      // may have added new names.
       const emptied = new Set(checkpoints.filter(({ meta }) => meta.emptied).map(({ version }) => version));
       await removeNames(at, names, (version) => emptied.has(version));
       return { emptied: 0, kept: kept.size, payloadsRemoved: 0, version: run.newest.version };
@@ -89,7 +93,7 @@ function keptVersions(
   named: readonly number[],
 ): ReadonlySet<number> {
   const byVersion = new Map(checkpoints.map((record) => [record.version, record]));
-  // A prune holds nothing of its own: many of them must not push out what there is.
+  // A prune has no content of its own, so repeated prunes must not push out real checkpoints.
   const withContent = checkpoints.filter(({ meta }) => meta.kind !== 'prune').slice(-keepLast);
   const newest = [...withContent, ...checkpoints.slice(-1)].map(({ version }) => version);
   const kept = new Set<number>();
@@ -98,7 +102,7 @@ function keptVersions(
     if (!meta || meta.emptied) continue;
     for (let chainVersion = meta.anchor ?? version; chainVersion <= version; chainVersion++) kept.add(chainVersion);
   }
-  // It shows what is before it, and goes with that.
+  // A prune shows the checkpoint before it, and is kept or emptied with it.
   for (const { version, meta } of checkpoints) {
     if (meta.kind === 'prune' && !meta.emptied && kept.has(version - 1)) kept.add(version);
   }

@@ -24,27 +24,27 @@ type ForkOverrides = Pick<
   'status' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retentionSeconds'
 >;
 
-/** Where a fork begins, and what is different in it. */
+/** The origin of a fork, and what differs in it. */
 export interface ForkOptions<State = unknown> extends ForkOverrides {
-  /** The checkpoint to begin with, by version or by name. @default the newest */
+  /** The checkpoint to start from, by version or by name. @default the newest */
   readonly version?: number;
   readonly name?: string;
-  /** The id of the new run. @default made from the old one */
+  /** The id of the new run. @default derived from the id of the original run */
   readonly id?: string;
-  /** Changes the state that the fork begins with. */
+  /** Changes the state that the fork starts with. */
   readonly edit?: Edit<State>;
-  /** Changes or adds tool results that the fork begins with. */
+  /** Replaces or adds tool results in the fork. */
   readonly toolResults?: Readonly<Record<string, unknown>>;
 }
 
-/** An id for a fork that shows what it is of, cut where that would be too long. */
+/** A run id for a fork that starts with the original id, truncated if that is too long. */
 export function forkId(run: string): string {
   const end = `-fork-${randomId().slice(0, 8)}`;
   const fits = escapeId('run', run).length + end.length <= MAX_ID_BYTES;
   return (fits ? run : Array.from(run).slice(0, 20).join('')) + end;
 }
 
-/** A fork, as a record of the run that it is of names it. */
+/** Parses the record with which a run refers to one of its forks. */
 export function parseForkRecord(stored: StoredRecord): {
   readonly run: string;
   readonly born: string;
@@ -54,13 +54,13 @@ export function parseForkRecord(stored: StoredRecord): {
   return { run: unescapeId(run), born, version: Number(sideMeta(stored).version) };
 }
 
-/** What is different in a fork that the runtime goes on with. */
+/** What differs in a fork that the runtime continues. */
 export interface DurableFork {
   readonly mapResults: (results: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   readonly work: RuntimeMeta;
 }
 
-/** Begins a new run with the content of a checkpoint. It stands alone: its own snapshot, its own copies of payloads. */
+/** Starts a new run with the content of a checkpoint. The fork is independent: it copies the snapshot and payloads. */
 export async function fork<State>(
   from: RunContext,
   to: RunContext,
@@ -94,7 +94,8 @@ export async function fork<State>(
   const { step, stepNumber } = source.record.meta;
   const parent = { run: from.run, version: source.record.version };
   const { schema } = currentState(from, source);
-  // So that the forks of a run are found from it; another life of the same id has another record.
+  // With this record, the run can list its forks. Its key has `born`, so that a later run with the same id does not
+  // match.
   const forked = metaOnlyRecord(from, forkKey(to.run, base.record.hash), { version: parent.version, at: to.now() });
   const first = {
     root,
@@ -114,13 +115,13 @@ export async function fork<State>(
     return await append(to, base, first);
   } catch (cause) {
     if (!isWaitstateError(cause, 'STALE_VERSION')) throw cause;
-    throw new WaitstateError('RUN_EXISTS', `There is a run "${to.run}" already; a fork needs an id of its own.`, {
+    throw new WaitstateError('RUN_EXISTS', `Run "${to.run}" already exists. Choose another id for the fork.`, {
       cause,
     });
   }
 }
 
-/** Appends the content of an earlier checkpoint; history stays as it is. */
+/** Appends the content of an earlier checkpoint; the history stays. */
 export async function rewind(
   at: RunContext,
   to: CheckpointSelector,
@@ -133,14 +134,14 @@ export async function rewind(
   });
 }
 
-/** Appends what was there before the last change. */
+/** Appends the content from before the last change. */
 export async function undo(at: RunContext): Promise<LoadedCheckpoint> {
   return retryOnConflict(async () => {
     const newest = await loadCheckpoint(at);
     const { version, meta } = newest.record;
     const shown = shownVersion(version, meta);
     const before = await previousShownVersion(at, shown);
-    const nothing = `Run "${at.run}" shows the first state that it has; there is nothing before it.`;
+    const nothing = `Run "${at.run}" is at its first available state, so there is nothing to undo.`;
     if (before === undefined) throw new WaitstateError('NOTHING_TO_UNDO', nothing);
     const source = await loadCheckpoint(at, before).catch((cause) => {
       throw isWaitstateError(cause, 'CHECKPOINT_PRUNED')
@@ -151,33 +152,36 @@ export async function undo(at: RunContext): Promise<LoadedCheckpoint> {
   });
 }
 
-/** Appends what the last undo took away. */
+/** Appends the content that the last undo removed. */
 export async function redo(at: RunContext): Promise<LoadedCheckpoint> {
   return retryOnConflict(async () => {
     const newest = await loadCheckpoint(at);
     const { version, meta } = newest.record;
     const next = await findUndoneVersion(at, shownVersion(version, meta), meta.top);
     if (next === undefined) {
-      throw new WaitstateError('NOTHING_TO_REDO', `Nothing was undone in run "${at.run}" since its last change.`);
+      throw new WaitstateError(
+        'NOTHING_TO_REDO',
+        `Nothing was undone in run "${at.run}" since its last change, so there is nothing to redo.`,
+      );
     }
     return restore(at, newest, await loadCheckpoint(at, next), { kind: 'redo', top: meta.top });
   });
 }
 
-/** The version that was shown before a change, or undefined when it was the first. */
+/** The version that was shown before a change; undefined for the first. */
 async function previousShownVersion(at: RunContext, version: number): Promise<number | undefined> {
   const [stored] = version > 1 ? await at.records.read(at.partition, [versionKey(version - 1)]) : [];
   return stored && shownVersion(version - 1, readCheckpoint(stored).meta);
 }
 
-/** The change that was undone to show this version: from where undoing began, back to the one right after it. */
+/** The change that was undone to show this version, searched from the version at which undoing started. */
 async function findUndoneVersion(at: RunContext, shown: number, top: number | undefined): Promise<number | undefined> {
   for (let change = top; change !== undefined; ) {
     const before = await previousShownVersion(at, change);
     if (before === shown) return change;
-    // Each change is after what it was made on, or the walk would not end.
+    // A change must follow its predecessor, or this loop would not end.
     if (before !== undefined && before >= change)
-      throw damagedError(`Checkpoint ${change} of run "${at.run}"`, 'it shows a later one');
+      throw damagedError(`Checkpoint ${change} of run "${at.run}"`, 'it shows a later version');
     change = before;
   }
   return undefined;
@@ -198,14 +202,14 @@ async function restore(
   if (newest.head.meta.work) {
     throw new WaitstateError(
       'TRANSITION_REFUSED',
-      `Run "${at.run}" is run by an agent, which would not know of it. Use \`rewind\` or \`fork\` of the agent's run.`,
+      `Run "${at.run}" belongs to an agent, whose journal must change with it. Use \`rewind\` or \`fork\` of the agent's run.`,
       { scope: 'run' },
     );
   }
-  // What this code cannot read is refused now, and not when it is written.
+  // Throws now if this code cannot read the state, before anything is written.
   currentState(at, source);
-  // Through live values: payloads that the newest checkpoint no longer points at may be collected, so they are stored
-  // anew.
+  // Encoded from decoded values, so that payloads are stored again: a collection may remove payloads that the newest
+  // checkpoint does not refer to.
   const root = await encodeValues(at, newest.cipher, newest.root, {
     state: savedState(at, source),
     toolResults: decodeResults(at, source),
@@ -218,7 +222,7 @@ async function restore(
     model: source.model,
     schema,
     kind,
-    // A wait belongs to the moment it was in: going back to it means to run again from there.
+    // A wait is not restored: the run continues from the restored state.
     status: status ?? (hasEnded(meta.status) ? meta.status : 'RUNNING'),
     step,
     stepNumber,
@@ -228,7 +232,7 @@ async function restore(
   });
 }
 
-/** Throws what went wrong while a checkpoint was used, or the reason for it: it was pruned or deleted meanwhile. */
+/** Throws the error, or the reason for it when the checkpoint was pruned or deleted meanwhile. */
 async function throwCurrentReason(at: RunContext, version: number, error: unknown): Promise<never> {
   if (isWaitstateError(error, 'DAMAGED')) await findCheckpoint(at, version);
   throw error;

@@ -12,42 +12,39 @@ import { readLiveHead } from '../read-head.ts';
 import { scanRecords } from '../scan.ts';
 import { isPrunedIn, payloadsInUse } from './payloads-in-use.ts';
 
-/** Something that is not as it was written. */
+/** Damage that `verify` found. */
 export interface Problem {
-  /** The checkpoint that it concerns. */
+  /** The affected checkpoint. */
   readonly version: number;
   readonly problem: string;
 }
 
-/** What `verify` found. */
+/** The result of `verify`. */
 export interface Verification {
   readonly ok: boolean;
   readonly problems: readonly Problem[];
-  /**
-   * How many checkpoints there are, and the oldest from which every one is whole and follows from the one before it.
-   */
+  /** The number of checkpoints, and the oldest version from which all checkpoints are intact and linked. */
   readonly checkpoints: number;
   readonly provenFrom: number | undefined;
   /**
-   * How many payloads were read; undefined when the run's key is not at hand, so that only the chain of hashes was
-   * looked at.
+   * The number of payloads read; undefined when the run's key is not available, so that only the hash chain is checked.
    */
   readonly payloads: number | undefined;
   /**
-   * With a key, altering a run shows too; without one only damage does: who can write to the storage can write new
-   * hashes.
+   * Whether the run is encrypted, so that tampering is detected too. Otherwise only damage is detected, because a
+   * writer to the storage can compute new hashes.
    */
   readonly keyed: boolean;
 }
 
 const MAX_ATTEMPTS = 3;
 
-/** Reads a whole run: every hash, what follows from what, every payload that some checkpoint needs. */
+/** Reads a whole run and checks every hash, the links between checkpoints, and every payload that is in use. */
 export async function verify(at: RunContext): Promise<Verification> {
   for (let attempt = 1; ; attempt++) {
     const { newest, ...found } = await examineRun(at);
     if (found.ok || attempt >= MAX_ATTEMPTS) return found;
-    // What a prune or a deletion took away while it was looked at is no damage; both take the next version first.
+    // A concurrent prune or delete is no damage; both take the next version first.
     await readLiveHead(at);
     const [written] = await at.records.read(at.partition, [versionKey(newest + 1)]);
     if (!written) return found;
@@ -62,7 +59,7 @@ async function examineRun(at: RunContext): Promise<Verification & { readonly new
   const contents = cipher && (await checkContents(at, cipher, checkpoints));
   problems.push(...(contents?.problems ?? []));
   problems.sort((a, b) => a.version - b.version);
-  // Nothing is known of what a prune emptied, and what is wrong puts all before it in doubt.
+  // An emptied checkpoint cannot be proven, and a problem leaves everything before it unproven.
   const empty = checkpoints.filter(({ meta }) => meta.emptied).map(({ version }) => version);
   const newestUnproven = Math.max(0, ...empty, ...problems.map(({ version }) => version));
   return {
@@ -76,7 +73,7 @@ async function examineRun(at: RunContext): Promise<Verification & { readonly new
   };
 }
 
-/** Every record by itself: whole, none missing, each following from the one before it, and names that point at one. */
+/** Checks each record: intact, none missing, linked to the previous one, and named by valid name records. */
 async function checkRecords(at: RunContext, head: HeadMeta) {
   const checkpoints: CheckpointRecord[] = [];
   const named: (NameMeta & { readonly name: string })[] = [];
@@ -92,13 +89,13 @@ async function checkRecords(at: RunContext, head: HeadMeta) {
         continue;
       }
       const gap = version - before.version - 1;
-      const more = gap > 1 ? `, and ${gap - 1} behind it` : '';
+      const more = gap > 1 ? `, and so are the next ${gap - 1}` : '';
       if (gap > 0) problems.push({ version: before.version + 1, problem: `it is missing${more}` });
       const expectedPrevious = before.version === version - 1 ? before.hash : undefined;
       before = { version, hash: '' };
       const record = readCheckpoint(stored);
       if (expectedPrevious && expectedPrevious !== record.meta.previous)
-        problems.push({ version, problem: 'it does not follow from the one before it' });
+        problems.push({ version, problem: 'it is not linked to the previous checkpoint' });
       checkpoints.push(record);
       before = record;
     } catch (error) {
@@ -108,30 +105,30 @@ async function checkRecords(at: RunContext, head: HeadMeta) {
   const metas = new Map(checkpoints.map(({ version, meta }) => [version, meta]));
   for (const { name, version, anchor } of named) {
     const meta = metas.get(version);
-    if (!meta) problems.push({ version, problem: `the name "${name}" points at it, and it is not readable` });
+    if (!meta) problems.push({ version, problem: `the name "${name}" refers to it, but it is not readable` });
     else if (meta.name !== name || (meta.anchor ?? version) !== anchor)
-      problems.push({ version, problem: `the name "${name}" does not point at it rightly` });
+      problems.push({ version, problem: `the name "${name}" refers to it incorrectly` });
   }
   return { checkpoints, problems, newest: before.version };
 }
 
-/** A checkpoint may be empty only where a prune says that it emptied it. */
+/** A checkpoint may be empty only if a prune recorded that. */
 function checkEmptied(checkpoints: readonly CheckpointRecord[]): readonly Problem[] {
   const pruned = isPrunedIn(checkpoints);
   return checkpoints
     .filter(({ version, meta }) => meta.emptied && !pruned(version))
-    .map(({ version }) => ({ version, problem: 'it is empty, and no prune says so' }));
+    .map(({ version }) => ({ version, problem: 'it is empty, but no prune recorded that' }));
 }
 
-/** The head holds the hash of the checkpoint that it last moved with. */
+/** Checks the head's hash against the checkpoint of its last update. */
 function checkHead(
   checkpoints: readonly CheckpointRecord[],
   { version, hash }: HeadMeta,
   newest: number,
 ): readonly Problem[] {
-  if (newest < version) return [{ version, problem: 'the head names it, and it is missing' }];
+  if (newest < version) return [{ version, problem: 'the head refers to it, but it is missing' }];
   const named = checkpoints.find((record) => record.version === version);
-  return named && named.hash !== hash ? [{ version, problem: 'it is not the one that the head names' }] : [];
+  return named && named.hash !== hash ? [{ version, problem: 'its hash differs from the one in the head' }] : [];
 }
 
 async function cipherIfAvailable(at: RunContext, head: HeadMeta): Promise<RunCipher | undefined> {
@@ -143,7 +140,7 @@ async function cipherIfAvailable(at: RunContext, head: HeadMeta): Promise<RunCip
   }
 }
 
-/** Puts every state together once, chain by chain, and reads every payload that is in use. */
+/** Rebuilds every state once, chain by chain, and reads every payload that is in use. */
 async function checkContents(at: RunContext, cipher: RunCipher, checkpoints: readonly CheckpointRecord[]) {
   const pruned = isPrunedIn(checkpoints);
   const loadable = checkpoints.filter(({ version, meta }) => !meta.emptied && !pruned(version));
@@ -166,7 +163,7 @@ async function checkContents(at: RunContext, cipher: RunCipher, checkpoints: rea
       for (const [index, record] of chain.entries()) {
         const patch = index === 0 ? folded.flat() : (patches[index - 1] ?? []);
         root = namingDamagedCheckpoint(record, () => applyPatch(root, patch));
-        // Only where a state points at something new is there something to look for.
+        // Only a state with new payloads needs a search.
         for (const ref of record.meta.payloadsAdded || index === 0 ? payloadRefs(root).values() : []) {
           if (read.has(ref.id) || !inUse.has(ref.id)) continue;
           read.add(ref.id);
@@ -178,7 +175,7 @@ async function checkContents(at: RunContext, cipher: RunCipher, checkpoints: rea
   return { problems, payloads: read.size };
 }
 
-/** Each anchor with all that stands on it, up to where something is wrong. */
+/** Groups checkpoints into chains: each anchor with the linked checkpoints after it. */
 function groupIntoChains(checkpoints: readonly CheckpointRecord[]): readonly (readonly CheckpointRecord[])[] {
   const chains: CheckpointRecord[][] = [];
   for (const record of checkpoints) {

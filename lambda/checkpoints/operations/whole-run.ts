@@ -6,21 +6,21 @@ import { type CheckpointRecord, readCheckpoint, readName } from '../format/recor
 import { payloadIdsOf } from '../format/side-record.ts';
 import { scanRecords } from '../scan.ts';
 
-/** A name as it is stored. */
+/** The stored name of a checkpoint. */
 export interface NameRecord {
   readonly stored: StoredRecord;
   readonly meta: NameMeta;
 }
 
-/** Everything in the partition of a run but its head. */
+/** Everything in the partition of a run except its head. */
 interface WholeRun {
   readonly checkpoints: readonly CheckpointRecord[];
   readonly names: readonly NameRecord[];
-  /** The payloads that records beside the checkpoints point at. */
+  /** The payloads that side records refer to. */
   readonly sidePayloadIds: readonly string[];
 }
 
-/** All checkpoints and names of a run; refuses what is damaged. */
+/** Reads all checkpoints, names and side payloads of a run; throws when any record is damaged. */
 export async function readWholeRun(at: RunContext): Promise<WholeRun> {
   const checkpoints: CheckpointRecord[] = [];
   const names: NameRecord[] = [];

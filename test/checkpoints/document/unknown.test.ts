@@ -8,8 +8,8 @@ describe('an instance of a class that this code does not know', () => {
   const doc: Doc = { spent: { $: ['class', 'money', { cents: 5, at: { $: ['date', 0] } }] } };
 
   it('is refused where nobody asked for it', () => {
-    expect(() => decode(doc)).toThrow('an instance of money, which is not among `types`');
-    expect(() => decode(doc, { types: {} })).toThrow('register the class under this name');
+    expect(() => decode(doc)).toThrow('an instance of money, which is not in `types`');
+    expect(() => decode(doc, { types: {} })).toThrow('Register the class under this name');
   });
 
   it('is kept where anything is, and written again as it was', () => {

@@ -106,9 +106,9 @@ export function encryptionContract(open: OpenStores): void {
     });
 
     test.each<[string, Parameters<Stores['store']>[0], RegExp]>([
-      ['no keys', {}, /encrypted under key "a", and this store has no keys/],
-      ['a key of another name', { keys: keysOf('b', { b: 1 }) }, /wrapped by "a"; this store has: b/],
-      ['another key of the same name', { keys: keysOf('a', { a: 9 }) }, /Key "a" does not open the key of run/],
+      ['no keys', {}, /encrypted with key "a", but this store has no keys/],
+      ['a key of another name', { keys: keysOf('b', { b: 1 }) }, /wrapped by key "a", but this store has: b/],
+      ['another key of the same name', { keys: keysOf('a', { a: 9 }) }, /Key "a" cannot unwrap the data key of run/],
     ])('is refused by a store with %s, for reading and for writing', async (_, options, message) => {
       const { store, run, stored } = await begun(open());
       const before = await stored().records();
@@ -332,7 +332,7 @@ export function encryptionContract(open: OpenStores): void {
     test('refuses keys that are none when it is opened', () => {
       expect(() => localKeys({ current: 'a', keys: { a: new Uint8Array(31) } })).toThrow(/must be 32 bytes/);
       expect(() => localKeys({ current: 'b', keys: { a: new Uint8Array(32) } })).toThrow(
-        /current key "b" is not among keys: a/,
+        /current key "b" must be one of `keys`; found a/,
       );
       expect(() =>
         localKeys({ current: 'a', keys: { a: Buffer.from(new Uint8Array(32)).toString('base64') } }),

@@ -272,7 +272,7 @@ export function fieldsContract(open: OpenStores): void {
       const { store } = open();
       expect(() => store({ tenant: '' })).toThrow(/tenant id must be/);
       expect(() => store({ retentionSeconds: -1 })).toThrow(/`retentionSeconds` must be/);
-      expect(() => store({ schema: { version: 0 } })).toThrow(/schema is not usable/);
+      expect(() => store({ schema: { version: 0 } })).toThrow(/schema is invalid/);
     });
   });
 }

@@ -184,7 +184,7 @@ export function migrationsContract(open: OpenStores): void {
           status: 'rejected',
           reason: {
             code: 'SCHEMA_TOO_NEW',
-            message: expect.stringContaining('version 3, this code knows versions up to 2'),
+            message: expect.stringContaining('version 3, but this code supports versions up to 2'),
           },
         });
       }
@@ -243,7 +243,7 @@ export function migrationsContract(open: OpenStores): void {
       const reader = store({ schema: { version: 3, oldest: 2, migrations: { 2: tagged } } });
       await expect(reader.load(run)).rejects.toMatchObject({
         code: 'SCHEMA_INVALID',
-        message: expect.stringContaining('migrations from 2 on'),
+        message: expect.stringContaining('migrations only from version 2'),
       });
     });
   });
@@ -251,8 +251,8 @@ export function migrationsContract(open: OpenStores): void {
   describe('a ladder with a missing rung', () => {
     test('is refused when the store is opened', () => {
       const { store } = open();
-      expect(() => store({ schema: { version: 3, migrations: { 1: split } } })).toThrow(/missing from: 2/);
-      expect(() => store({ schema: { version: '2.0.0', migrations: {} } })).toThrow(/need their `order`/);
+      expect(() => store({ schema: { version: 3, migrations: { 1: split } } })).toThrow(/missing: 2/);
+      expect(() => store({ schema: { version: '2.0.0', migrations: {} } })).toThrow(/need an `order`/);
     });
   });
 }

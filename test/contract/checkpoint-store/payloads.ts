@@ -143,7 +143,7 @@ export function payloadsContract(open: OpenStores): void {
       const { state } = await store<State>().load(run);
       await expect(state.page.text()).rejects.toMatchObject({
         code: 'DAMAGED',
-        message: expect.stringMatching(new RegExp(`Payload ${found?.id} .* no longer in the storage`)),
+        message: expect.stringMatching(new RegExp(`Payload ${found?.id} .* missing in the storage`)),
       });
       await expect(store().fork(run, { id: `${run} 2` })).rejects.toMatchObject({ code: 'DAMAGED' });
       expect(await stored(`${run} 2`).records()).toEqual([]);

@@ -52,7 +52,7 @@ export function savingContract(open: OpenStores): void {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, expectedVersion: 0, state: 'one' });
-      await expect(saver.save({ run, expectedVersion: 0, state: 'other' })).rejects.toThrow(/exists already/);
+      await expect(saver.save({ run, expectedVersion: 0, state: 'other' })).rejects.toThrow(/already exists/);
       expect((await store().load(run)).state).toBe('one');
     });
 

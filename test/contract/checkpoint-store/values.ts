@@ -118,7 +118,7 @@ export function valuesContract(open: OpenStores): void {
       ];
       for (const use of await Promise.allSettled(uses)) {
         expect(String(use.status === 'rejected' && use.reason)).toMatch(
-          /instance of Money, which is not among `types`/,
+          /instance of Money, which is not in `types`/,
         );
       }
       await store({ types }).save({ run: `${run} 3`, toolResults: { price: new Money(5n, 'EUR') } });

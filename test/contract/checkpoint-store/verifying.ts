@@ -179,7 +179,7 @@ export function verifyingContract(open: OpenStores): void {
       await stored().replace(rehash(withMeta(await stored().record(2), { step: 'forged' })));
       expect(await store().verify(run)).toMatchObject({
         ok: false,
-        problems: [{ version: 3, problem: expect.stringContaining('does not follow') }],
+        problems: [{ version: 3, problem: expect.stringContaining('is not linked to the previous checkpoint') }],
       });
     });
 
