@@ -17,7 +17,7 @@ const portal = caller({ person: undefined as never, roles: ['approver'], answers
 const operator = caller({ person: 'user:op', roles: ['operator'] });
 
 describeOnEachStorage('approvals over HTTP', (open) => {
-  it('are in the inbox of those who can answer, by name or through a group, and of nobody else', async () => {
+  it('appear in the inbox of their approvers, by name or through a group, and of nobody else', async () => {
     const scene = apiScene(await open());
     await waiting(scene, 'a');
     await waiting(scene, 'b');
@@ -32,7 +32,7 @@ describeOnEachStorage('approvals over HTTP', (open) => {
     expect((await inbox(operator, '?all=true')).toSorted()).toEqual(['a', 'b']);
   });
 
-  it('are decided by the person that the caller is, once, and by nobody else', async () => {
+  it('are decided once, by the person who calls', async () => {
     const scene = apiScene(await open());
     await waiting(scene, 'a');
     const decide = (json: object, as = ann) => scene.ask('/api/runs/a/approvals/book/decide', { json, as });
@@ -49,7 +49,7 @@ describeOnEachStorage('approvals over HTTP', (open) => {
     expect([other.status, other.json.code]).toEqual([409, 'APPROVAL_DECIDED']);
   });
 
-  it('are decided once, however many answer at the same time', async () => {
+  it('are decided once, even by many concurrent requests', async () => {
     const scene = apiScene(await open());
     await waiting(scene, 'a');
     const answers = await Promise.all(
@@ -66,7 +66,7 @@ describeOnEachStorage('approvals over HTTP', (open) => {
     expect(statuses.filter((status) => status === 409)).toHaveLength(10);
   });
 
-  it('are refused when the answer is to something else, is late, or is not needed', async () => {
+  it('reject a decision on other content, after the deadline, or after a withdrawal', async () => {
     const scene = apiScene(await open());
     await waiting(scene, 'a');
     await waiting(scene, 'b');
@@ -96,7 +96,7 @@ describeOnEachStorage('approvals over HTTP', (open) => {
     expect(await decide('a/b', { answer: 'approve' })).toMatchObject({ status: 404 });
   });
 
-  it('show their payloads to those who are asked', async () => {
+  it('show their payloads to their approvers', async () => {
     const scene = apiScene(await open());
     await waiting(scene, 'a');
     const { json } = await scene.ask('/api/runs/a/approvals/book', { as: ann });
@@ -114,8 +114,8 @@ describeOnEachStorage('approvals over HTTP', (open) => {
   });
 });
 
-describe('who answers', () => {
-  it('is never said by the request, unless the caller may answer for others', async () => {
+describe('the person who decides', () => {
+  it('is never named by the request, unless the caller may decide for others', async () => {
     const scene = apiScene();
     await waiting(scene, 'a');
     const decide = (json: object, as = ann) =>
@@ -134,7 +134,7 @@ describe('who answers', () => {
     expect((await scene.ask('/api/approvals?person=user:ann', { as: bob })).json.code).toBe('NOT_ALLOWED');
   });
 
-  it('is a person: a program without one has no inbox, and an operator sees all only when they say so', async () => {
+  it('has an inbox, a program has none, and an operator lists all approvals only with `all`', async () => {
     const { ask } = apiScene();
     const program = caller({ person: undefined as never, roles: ['approver'] });
     expect((await ask('/api/approvals', { as: program })).status).toBe(403);
@@ -143,7 +143,7 @@ describe('who answers', () => {
     expect((await ask('/api/approvals?all=true', { as: operator })).json).toEqual({ approvals: [] });
   });
 
-  it('sees as an approver only what they are asked', async () => {
+  it('sees only their own approvals as an approver', async () => {
     const scene = apiScene();
     await waiting(scene, 'a');
     const look = (as: typeof ann) => scene.ask('/api/runs/a/approvals/book', { as });

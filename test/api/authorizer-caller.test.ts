@@ -15,7 +15,7 @@ const byClaims = (claims: object, jwt: object = JWT) =>
   identified({ jwt: jwt as typeof JWT }, { jwt: { claims, scopes: null } });
 
 describe('a caller with a JWT', () => {
-  it('is who its claims say', async () => {
+  it('is identified by its claims', async () => {
     expect(
       await byClaims({ tenant: 'acme', roles: '[viewer approver]', sub: 'ann', groups: '[finance group:desk]' }),
     ).toEqual({
@@ -46,11 +46,11 @@ describe('a caller with a JWT', () => {
     ['OPERATOR', []],
     ['[x,operator]', []],
     ['[x;operator viewer]', ['viewer']],
-  ])('with the roles %j has %j', async (roles, expected) => {
+  ])('has, for the roles claim %j, the roles %j', async (roles, expected) => {
     expect([...((await byClaims({ tenant: 't', roles }))?.roles ?? [])]).toEqual(expected);
   });
 
-  it('may have its roles in a scope, or under other names', async () => {
+  it('can have its roles in a scope, or under mapped names', async () => {
     const scope = await byClaims({ tenant: 't', scope: 'openid viewer' }, { ...JWT, rolesClaim: 'scope' });
     expect([...(scope?.roles ?? [])]).toEqual(['viewer']);
     const names = { ...JWT, rolesClaim: 'cognito:groups', roles: { ops: ['operator', 'viewer'] } };
@@ -58,7 +58,7 @@ describe('a caller with a JWT', () => {
     expect([...(named?.roles ?? [])]).toEqual(['operator', 'viewer']);
   });
 
-  it('is no person by an address that is not verified: anybody could have typed it in', async () => {
+  it('is no person if its email address is not verified', async () => {
     const byEmail = { ...JWT, personClaim: 'email' };
     const person = async (proof: object) =>
       (await byClaims({ tenant: 't', roles: '[approver]', email: 'boss@x.test', ...proof }, byEmail))?.person;
@@ -68,14 +68,14 @@ describe('a caller with a JWT', () => {
       expect(await person(proof)).toBe('user:boss@x.test');
   });
 
-  it('without a tenant, or with several, is nobody', async () => {
+  it('is rejected without a tenant or with several', async () => {
     for (const tenant of [undefined, '', '[]', '[a b]', ['a', 'b'], 7, null, '\ud800', 'x'.repeat(300)])
       expect(await byClaims({ tenant, roles: 'operator' })).toBeUndefined();
     const one = { tenant: 'default', rolesClaim: 'roles' };
     expect(await byClaims({ tenant: 'other', roles: 'viewer' }, one)).toMatchObject({ tenant: 'default' });
   });
 
-  it('is nobody else by a name that looks like a list or like that of another', async () => {
+  it('cannot pass for another person with a name that looks like a list or a group', async () => {
     for (const sub of ['[ann]', '["ann"]', '[]', ' [ann]', '[ann bob]', ['ann'], '', 7, null])
       expect(await byClaims({ tenant: 't', roles: 'viewer', sub })).not.toHaveProperty('person');
     for (const sub of ['a b', ' ann', 'ann]', 'a,b', 'group:x', 'user:user:ann'])
@@ -86,14 +86,14 @@ describe('a caller with a JWT', () => {
       expect(await byClaims({ tenant, roles: 'viewer' })).toBeUndefined();
   });
 
-  it('is a program when no person is named, and never a group', async () => {
+  it('is a program if no claim names a person, and never a group', async () => {
     expect(await byClaims({ tenant: 't', roles: 'viewer' })).not.toHaveProperty('person');
     expect(await byClaims({ tenant: 't', sub: 'group:finance' })).toMatchObject({ person: 'user:group:finance' });
     expect(await byClaims({ tenant: 't', sub: 'user:ann' })).toMatchObject({ person: 'user:user:ann' });
   });
 });
 
-describe('a caller whom IAM knows', () => {
+describe('a caller with an IAM identity', () => {
   const iam = {
     'arn:aws:sts::111122223333:assumed-role/Ops/*': { tenant: 'default', roles: ['operator', 'viewer'] as const },
     'arn:aws:sts::111122223333:assumed-role/SSO_*/*': {
@@ -106,7 +106,7 @@ describe('a caller whom IAM knows', () => {
   };
   const byArn = (userArn: unknown) => identified({ iam }, { iam: { userArn, accountId: '111122223333' } });
 
-  it('is who the map says, by the first pattern that fits', async () => {
+  it('is identified by the first ARN pattern that matches', async () => {
     expect(await byArn('arn:aws:sts::111122223333:assumed-role/Ops/session-1')).toEqual({
       tenant: 'default',
       roles: new Set(['operator', 'viewer']),
@@ -135,13 +135,13 @@ describe('a caller whom IAM knows', () => {
     '',
     undefined,
     7,
-  ])('is nobody as %s', async (arn) => {
+  ])('is rejected as %s', async (arn) => {
     expect(await byArn(arn)).toBeUndefined();
   });
 });
 
-describe('who is not authorized', () => {
-  it('is nobody, whatever the request itself says', async () => {
+describe('a caller without an authorizer', () => {
+  it('is rejected, whatever the request itself contains', async () => {
     const all = { jwt: { tenant: 'default', rolesClaim: 'roles' }, iam: {} };
     for (const authorizer of [
       undefined,
@@ -166,8 +166,8 @@ describe('who is not authorized', () => {
   });
 });
 
-describe('the map of callers in the environment', () => {
-  it('is read, and refused where nobody could be found by it', () => {
+describe('the caller mapping in the environment', () => {
+  it('is parsed, and rejected if it could identify nobody', () => {
     expect(readJwtCallers('{"tenant":"default","rolesClaim":"scope"}')).toEqual({
       tenant: 'default',
       rolesClaim: 'scope',

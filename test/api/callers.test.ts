@@ -4,7 +4,7 @@ import { ROUTES } from '../../lambda/api/routes/routes.ts';
 import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
 import { apiScene, caller } from './scene.ts';
 
-/** A request that its route takes, but for who makes it. */
+/** A valid request to a route, apart from its caller. */
 const requestTo = (route: Route) => ({
   path: route.path.replace(/\{(\w+)\}/g, (_, name) => (name === 'version' ? '1' : `some-${name}`)),
   asked: {
@@ -14,7 +14,7 @@ const requestTo = (route: Route) => ({
   },
 });
 
-/** The sets that can be made of the roles. */
+/** Every subset of the roles. */
 const sets: readonly (readonly Role[])[] = [
   [],
   ...ROLES.map((role) => [role]),
@@ -23,10 +23,10 @@ const sets: readonly (readonly Role[])[] = [
   [...ROLES],
 ];
 
-const forCallers = ROUTES.filter(({ access: may }) => may !== 'everyone');
+const forCallers = ROUTES.filter(({ access }) => access !== 'everyone');
 
 describe('a route for callers', () => {
-  it.each(forCallers)('$method $path is for nobody, and for no other roles than its own', async (route) => {
+  it.each(forCallers)('$method $path rejects unauthenticated callers and other roles', async (route) => {
     const { ask } = apiScene();
     const { path, asked } = requestTo(route);
     const unknown = await ask(path, { ...asked, as: 'nobody' });
@@ -35,28 +35,28 @@ describe('a route for callers', () => {
     for (const roles of sets) {
       const { status, json } = await ask(path, { ...asked, as: caller({ roles }) });
       const mayDoIt = roles.some((role) => route.access.includes(role));
-      // The inbox asks once more which of the two lists it is.
+      // The inbox checks the role again for each of its two lists.
       const isRefused = json.code === 'NOT_ALLOWED' && !(route.name === 'listApprovals' && !roles.includes('approver'));
       if (mayDoIt) expect([roles, isRefused, status === 401]).toEqual([roles, false, false]);
       else expect([roles, status, json.code]).toEqual([roles, 403, 'NOT_ALLOWED']);
     }
   });
 
-  it('says which roles may do it, each at least one, and changes are for operators and approvers alone', () => {
-    for (const { access: may, method, name } of forCallers) {
-      expect(may.length).toBeGreaterThan(0);
+  it('names its roles, and changes are limited to operators, approvers and starters', () => {
+    for (const { access, method, name } of forCallers) {
+      expect(access.length).toBeGreaterThan(0);
       const others: Readonly<Record<string, readonly Role[]>> = {
         decideApproval: ['approver'],
         startRun: ['operator', 'starter'],
       };
-      if (method === 'POST') expect([name, may]).toEqual([name, others[name] ?? ['operator']]);
+      if (method === 'POST') expect([name, access]).toEqual([name, others[name] ?? ['operator']]);
     }
     expect(
-      ROUTES.filter(({ access: may }) => may === 'everyone').map(({ path }) => path.startsWith('/approvals/{token}')),
+      ROUTES.filter(({ access }) => access === 'everyone').map(({ path }) => path.startsWith('/approvals/{token}')),
     ).toEqual([true, true, true]);
   });
 
-  it('is not found out by those who may not call', async () => {
+  it('does not reveal its existence to unauthenticated callers', async () => {
     const { ask } = apiScene();
     for (const path of [
       '/api',
@@ -75,9 +75,9 @@ describe('a route for callers', () => {
 });
 
 describe('a starter', () => {
-  it('starts runs, and may do nothing else', async () => {
+  it('can start runs and nothing else', async () => {
     const as = caller({ roles: ['starter'], person: 'user:ann', answersForOthers: true });
-    const open = forCallers.filter(({ access: may }) => may.includes('starter')).map(({ name }) => name);
+    const open = forCallers.filter(({ access }) => access.includes('starter')).map(({ name }) => name);
     expect(open.sort()).toEqual(['describe', 'startRun', 'whoAmI']);
     const scene = apiScene();
     expect((await scene.ask('/api/runs', { json: { agent: 'trips', id: 'r' }, as })).status).toBe(201);
@@ -95,7 +95,7 @@ describe('a starter', () => {
     expect((await scene.ask('/api/me', { as })).json).toMatchObject({ roles: ['starter'] });
   });
 
-  it('learns of a run that was there that it was, and nothing else', async () => {
+  it('learns that a run id is taken, and nothing else about the run', async () => {
     const { ask, settle } = apiScene();
     const start = (as: Caller, json: object) => ask('/api/runs', { json: { id: 'r', ...json }, as });
     const starter = caller({ roles: ['starter'] });
@@ -116,7 +116,7 @@ describe('a starter', () => {
 });
 
 describe('the data of another tenant', () => {
-  it('does not exist, whatever is asked', async () => {
+  it('is not found by any request', async () => {
     const scene = apiScene();
     const acme: Caller = caller({ tenant: 'acme' });
     await scene.ask('/api/runs', { json: { agent: 'trips', id: 'r', input: { note: 'SECRET-OF-ACME' } }, as: acme });
@@ -132,7 +132,7 @@ describe('the data of another tenant', () => {
       const { asked } = requestTo(route);
       const body = BODIES[route.name];
       const { status, text } = await scene.ask(`${path}${query}`, { ...asked, ...(body !== undefined && { body }) });
-      // A signal is kept for a run that is to come, and an upload is of nothing yet; both are of the caller's own tenant.
+      // A signal is kept for a future run, and an upload belongs to no run yet; both stay in the tenant of the caller.
       const expected = { signalRun: 201, makeUpload: 400, saveCheckpoint: 404 }[route.name] ?? 404;
       expect([route.name, status]).toEqual([route.name, expected]);
       expect(text).not.toContain('SECRET');
@@ -144,7 +144,7 @@ describe('the data of another tenant', () => {
     expect((await scene.ask('/api/runs/acme%2Fr')).status).toBe(404);
   });
 
-  it('is opened by its own links, wherever these are used', async () => {
+  it('is available through its approval links, whoever uses them', async () => {
     const scene = apiScene();
     await scene.ask('/api/runs', { json: { agent: 'trips', id: 'r' }, as: caller({ tenant: 'acme' }) });
     await scene.settle();
@@ -183,7 +183,7 @@ describe('a page of another site', () => {
       });
     for (const site of ['same-origin', 'none'])
       expect((await ask('/api/runs', { json: { agent: 'a' }, headers: { 'sec-fetch-site': site } })).status).toBe(201);
-    // A form cannot send JSON, and nothing else is read.
+    // A form cannot send JSON, and the API accepts nothing else.
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     expect((await ask('/api/runs', { body: 'agent=a', headers: form })).status).toBe(415);
     expect(

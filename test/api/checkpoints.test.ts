@@ -18,7 +18,7 @@ interface Summary {
 }
 
 describeOnEachStorage('checkpoints over HTTP', (open) => {
-  it('come in pages, forwards and backwards', async () => {
+  it('are listed in pages, oldest or newest first', async () => {
     const scene = apiScene(await open());
     const run = await waiting(scene);
     const versions = async (query: string, next: 'from' | 'to') => {
@@ -37,7 +37,7 @@ describeOnEachStorage('checkpoints over HTTP', (open) => {
     expect(await versions('&from=2&to=3', 'from')).toEqual([2, 3]);
   });
 
-  it('open with their state, by version, as the latest and by name, and are known by their version', async () => {
+  it('are loaded by version, as the latest and by name, with their version as ETag', async () => {
     const scene = apiScene(await open());
     const first = await scene.trips.store.save({ run: 'plain', name: 'first/one' });
     await scene.trips.store.save({ run: 'plain', expectedVersion: first, step: 'second' });
@@ -73,7 +73,7 @@ describeOnEachStorage('checkpoints over HTTP', (open) => {
       expect([wrong, (await scene.ask(`/api/runs/${run}/checkpoints/${wrong}`)).status]).toEqual([wrong, 400]);
   });
 
-  it('give a large state in pieces, until all of it was seen', async () => {
+  it('return a large state in parts until it is complete', async () => {
     const scene = apiScene(await open());
     const messages = Array.from({ length: 3000 }, (_, i) => ({
       role: 'user',
@@ -101,12 +101,12 @@ describeOnEachStorage('checkpoints over HTTP', (open) => {
     });
     for (const query of ['path=state', 'from=-1', 'from=1.5', 'bytes=1', 'bytes=9999999', `path=/${'x'.repeat(4001)}`])
       expect([query, (await scene.ask(`/api/runs/chat/checkpoints/1?${query}`)).status]).toEqual([query, 400]);
-    // What was shortened cannot be taken for a state by mistake.
+    // A truncated document cannot be saved as a state by mistake.
     const fork = await scene.ask('/api/runs/chat/fork', { json: { state: whole.json.content } });
     expect([fork.status, fork.json.code]).toEqual([400, 'INVALID_INPUT']);
   });
 
-  it('give the payloads that they point at, and no others', async () => {
+  it('return the payloads that they refer to, and no others', async () => {
     const scene = apiScene(await open());
     const run = await waiting(scene);
     const { json } = await scene.ask(`/api/runs/${run}/checkpoints/latest`);
@@ -130,7 +130,7 @@ describeOnEachStorage('checkpoints over HTTP', (open) => {
     expect((await scene.ask(`/api/runs/${other}/checkpoints/latest/payloads/${shot?.id}`)).status).toBe(404);
   });
 
-  it('are compared', async () => {
+  it('can be compared', async () => {
     const scene = apiScene(await open());
     const run = await waiting(scene);
     const { json } = await scene.ask(`/api/runs/${run}/diff?before=2&after=latest`);
@@ -143,8 +143,8 @@ describeOnEachStorage('checkpoints over HTTP', (open) => {
   });
 });
 
-describe('an answer that Lambda could not give', () => {
-  it('is refused, and says to ask for less', async () => {
+describe('a response above the limit of Lambda', () => {
+  it('is an error that says to request less', async () => {
     const scene = apiScene();
     const labels = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`label ${i}`, 'x'.repeat(900)]));
     let version = await scene.trips.store.save({ run: 'x', labels });
@@ -156,8 +156,8 @@ describe('an answer that Lambda could not give', () => {
   });
 });
 
-describe('a difference', () => {
-  it('is shortened where it is large', async () => {
+describe('a diff', () => {
+  it('is truncated if it is large', async () => {
     const scene = apiScene();
     const { store } = scene.trips;
     const first = await store.save({ run: 'x', state: { old: 'y'.repeat(5_000_000) } as never });
@@ -190,7 +190,7 @@ describe('a payload', () => {
     return (json.payloads as { id: string }[])[0]?.id;
   };
 
-  it('that is too large for Lambda is found at a signed URL, and otherwise answered itself', async () => {
+  it('is a redirect to a signed URL if it is too large for Lambda, and inline otherwise', async () => {
     const scene = apiScene(memoryStorage(), {}, { signedUrls: urls });
     const id = await kept(scene, large);
     const got = await scene.ask(`/api/runs/a%2Fb/checkpoints/1/payloads/${id}`);
@@ -201,7 +201,7 @@ describe('a payload', () => {
     expect((await local.ask(`/api/runs/a%2Fb/checkpoints/1/payloads/${there}`)).text.length).toBe(large.length);
   });
 
-  it('that is too large and encrypted is refused: nothing encrypted is handed out as it lies there', async () => {
+  it('is rejected if it is too large and encrypted, since a signed URL would return ciphertext', async () => {
     const { localKeys } = await import('../../lambda/checkpoints/encryption/key-ring.ts');
     const keys = localKeys({ current: 'k', keys: { k: Buffer.alloc(32, 5) } });
     const scene = apiScene(memoryStorage(), { keys }, { signedUrls: urls });
@@ -219,7 +219,7 @@ describe('a payload', () => {
     'IMAGE/PNG ',
     'text/plain',
     undefined,
-  ])('of type %s is a file, not a page', async (type) => {
+  ])('is a download and never a page if its type is %s', async (type) => {
     const scene = apiScene();
     const id = await kept(scene, '<script>alert(1)</script>', type);
     const { headers } = await scene.ask(`/api/runs/a%2Fb/checkpoints/1/payloads/${id}`);

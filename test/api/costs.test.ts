@@ -3,7 +3,7 @@ import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { counted } from '../runtime/storages.ts';
 import { apiScene, caller } from './scene.ts';
 
-describe('what a list costs', () => {
+describe('the cost of a list', () => {
   it.each([
     ['/api/runs?status=WAITING_FOR_APPROVAL', { list: 1 }],
     ['/api/runs?status=WAITING_FOR_APPROVAL&status=FAILED&agent=trips&tag=x&step=book', { list: 2 }],
@@ -17,7 +17,7 @@ describe('what a list costs', () => {
     ['/api/runs/trip/approvals', { read: 1, range: 1 }],
     ['/api/approvals', { list: 1, read: 1 }],
     ['/api/approvals?all=true', { list: 3, read: 1 }],
-  ])('%s is %j requests', async (path, expected) => {
+  ])('is, for %s, %j storage requests', async (path, expected) => {
     const { storage, calls } = counted(memoryStorage());
     const { ask, settle } = apiScene(storage);
     await ask('/api/runs', { json: { agent: 'trips', id: 'trip', owner: 'ann' } });

@@ -9,30 +9,30 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 
 describe('a body', () => {
   it.each([
-    ['is no JSON', '{"agent":', 'Line 1, column 10'],
+    ['is not JSON', '{"agent":', 'Line 1, column 10'],
     ['is a list', '[]', 'expected object'],
     ['is null', 'null', 'expected object'],
     ['is text', '"agent"', 'expected object'],
     ['has a field of another type', '{"agent":7}', 'agent: '],
-    ['has a field that nobody knows', '{"agent":"a","tenant":"other"}', 'tenant: is not known here'],
-    ['has a prototype', '{"agent":"a","__proto__":{"owner":"x"}}', '__proto__: is not known here'],
+    ['has an unknown field', '{"agent":"a","tenant":"other"}', 'tenant: is unknown'],
+    ['has a prototype', '{"agent":"a","__proto__":{"owner":"x"}}', '__proto__: is unknown'],
     ['lacks a field', '{}', 'agent: '],
-    ['has an unknown unit of time', '{"agent":"a","timeout":{"weeks":1}}', 'timeout/weeks: is not known here'],
+    ['has an unknown unit of time', '{"agent":"a","timeout":{"weeks":1}}', 'timeout/weeks: is unknown'],
     ['has a time below zero', '{"agent":"a","timeout":{"days":-1}}', 'timeout/days: '],
     ['has too many tags', `{"agent":"a","tags":${JSON.stringify(Array(51).fill('t'))}}`, 'tags: '],
-    ['has an input that is no document', '{"agent":"a","input":{"$":["nonsense"]}}', 'not a document'],
-    ['has an input that points at a payload', '{"agent":"a","input":{"$":["payload","x","y",1]}}', 'payload'],
+    ['has an input that is not a document', '{"agent":"a","input":{"$":["nonsense"]}}', 'not a valid document'],
+    ['has an input that refers to a payload', '{"agent":"a","input":{"$":["payload","x","y",1]}}', 'payload'],
     ['has half a surrogate in an id', '{"agent":"a","id":"\\ud800"}', 'surrogate'],
     ['nests deeper than a hundred levels', `{"agent":"a","input":${'['.repeat(100)}1${']'.repeat(100)}}`, '100 levels'],
-  ])('that %s is refused, and says where', async (_, body, said) => {
+  ])('is rejected with its location if it %s', async (_, body, expected) => {
     const { ask } = apiScene();
     const refused = await ask('/api/runs', { body, headers: JSON_TYPE });
     expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'application/problem+json']);
-    expect(refused.json.detail).toContain(said);
+    expect(refused.json.detail).toContain(expected);
     expect((await ask('/api/runs')).json.runs).toEqual([]);
   });
 
-  it('may nest a hundred levels, and brackets in texts are no levels', async () => {
+  it('can nest a hundred levels, not counting brackets in strings', async () => {
     const { ask } = apiScene();
     const deep = `{"agent":"a","input":${'['.repeat(99)}"[[\\"[["${']'.repeat(99)}}`;
     expect((await ask('/api/runs', { body: deep, headers: JSON_TYPE })).status).toBe(201);
@@ -40,7 +40,7 @@ describe('a body', () => {
     expect((await ask('/api/runs', { body: flat, headers: JSON_TYPE })).status).toBe(201);
   });
 
-  it('that is too large is refused before it was read, whatever it says of its length', async () => {
+  it('is rejected before it is read if it is too large, whatever its content-length claims', async () => {
     const { app, ask } = apiScene();
     const large = await ask('/api/runs', { json: { agent: 'a', input: 'x'.repeat(1024 * 1024) } });
     expect([large.status, large.json.code]).toEqual([413, 'TOO_LARGE']);
@@ -63,7 +63,7 @@ describe('a body', () => {
     expect(pulled).toBeLessThan(30);
   });
 
-  it('is JSON in UTF-8, and nothing else is read', async () => {
+  it('must be JSON in UTF-8', async () => {
     const { ask } = apiScene();
     for (const type of [
       'text/plain',
@@ -119,14 +119,14 @@ describe('a query', () => {
     '__proto__=1',
     'constructor=1',
     `${Array.from({ length: 30 }, () => 'status=READY').join('&')}`,
-  ])('of %s is refused', async (query) => {
+  ])('is rejected as %s', async (query) => {
     const { ask } = apiScene();
     const refused = await ask(`/api/runs?${query}`);
     expect([query, refused.status, refused.json.code]).toEqual([query, 400, 'INVALID_INPUT']);
     expect(refused.text.length).toBeLessThan(5000);
   });
 
-  it('in a URL that is too long is refused', async () => {
+  it('is rejected in a URL that is too long', async () => {
     const refused = await apiScene().ask(`/api/runs?agent=${'x'.repeat(10_000)}`);
     expect([refused.status, refused.json.code]).toEqual([414, 'TOO_LARGE']);
   });
@@ -134,14 +134,14 @@ describe('a query', () => {
 
 describe('a path', () => {
   it.each(['%', '%zz', '%ff', '~', '~a~2', '~~FF', `x${'%C3%BC'.repeat(200)}`, 'x'.repeat(800)])(
-    'with the id %s is refused',
+    'is rejected with the id %s',
     async (id) => {
       const refused = await apiScene().ask(`/api/runs/${id}`);
       expect([refused.status, refused.json.code]).toEqual([400, 'INVALID_INPUT']);
     },
   );
 
-  it('that leads nowhere is 404, and by another method 405', async () => {
+  it('is 404 without a route, and 405 for another method', async () => {
     const { ask } = apiScene();
     for (const path of [
       '/nothing',
@@ -171,8 +171,8 @@ describe('a path', () => {
   });
 });
 
-describe('every answer', () => {
-  it('tells nobody to keep, sniff, frame or pass on anything', async () => {
+describe('every response', () => {
+  it('forbids caching, sniffing, framing and referrers', async () => {
     const { ask, app } = apiScene();
     const paths = ['/api/me', '/api/runs', '/api/nothing', '/approvals/x', '/nothing', '/', '/console/nothing'];
     for (const path of paths)
@@ -192,7 +192,7 @@ describe('every answer', () => {
     expect(https.headers.get('strict-transport-security')).toMatch(/max-age=\d{8}/);
   });
 
-  it('that a browser gets for what is wrong is a page, but of the API', async () => {
+  it('is an error page for browsers, except from the API', async () => {
     const { ask } = apiScene();
     const accept = { accept: 'text/html' };
     for (const path of ['/nothing', '/console/nothing', '/approvals/x'])
@@ -206,15 +206,15 @@ describe('every answer', () => {
 });
 
 describe('the console', () => {
-  it('is where the root leads', async () => {
+  it('is the redirect target of the root', async () => {
     const { ask } = apiScene();
     for (const path of ['/', '/console/']) expect((await ask(path)).headers.get('location')).toBe('/console');
     expect((await ask('/console')).status).toBeLessThan(400);
   });
 });
 
-describe('what goes wrong inside', () => {
-  /** A storage that fails in everything. */
+describe('an internal error', () => {
+  /** A storage whose every request fails. */
   const failing = (error: Error): Storage => {
     const fail = () => Promise.reject(error);
     const { records, payloads } = memoryStorage();
@@ -227,7 +227,7 @@ describe('what goes wrong inside', () => {
     [new WaitstateError('STORAGE_UNAVAILABLE', 'SECRET'), 503, 'STORAGE_UNAVAILABLE'],
     [new WaitstateError('STORAGE_FULL', 'SECRET'), 507, 'STORAGE_FULL'],
     [Object.assign(new Error('SECRET'), { name: 'ThrottlingException' }), 500, 'UNEXPECTED'],
-  ])('is told to nobody: %s', async (error, status, code) => {
+  ])('reveals no detail of %s', async (error, status, code) => {
     const { ask, logged, counted } = apiScene(failing(error));
     for (const [path, asked] of [
       ['/api/runs', {}],
@@ -263,7 +263,7 @@ describe('what goes wrong inside', () => {
     for (const status of Object.values(HTTP_STATUS)) expect(status).toBeGreaterThanOrEqual(400);
   });
 
-  it('is over after a while: nobody waits for ever', async () => {
+  it('ends a request that takes too long', async () => {
     const { vi } = await import('vitest');
     const never = () => new Promise<never>(() => {});
     const { records, payloads } = memoryStorage();
@@ -279,7 +279,7 @@ describe('what goes wrong inside', () => {
     }
   });
 
-  it('is never the URL that is logged: a token is in it', async () => {
+  it('is logged without the URL, which may contain a token', async () => {
     const { ask, logged } = apiScene();
     for (const path of [
       '/approvals/SECRET-TOKEN',
@@ -295,8 +295,8 @@ describe('what goes wrong inside', () => {
   });
 });
 
-describe('a body that does not come', () => {
-  it('is not waited for', async () => {
+describe('a body that does not arrive', () => {
+  it('times out', async () => {
     const { vi } = await import('vitest');
     const { app } = apiScene();
     const silent = new ReadableStream({ pull: () => new Promise(() => {}) });

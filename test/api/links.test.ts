@@ -8,7 +8,7 @@ import { type ApiScene, apiScene, PICTURE } from './scene.ts';
 
 let runs = 0;
 
-/** A run that waits, and the path of a link to its approval. */
+/** A suspended run, and the path of a link to its approval. */
 async function asked(scene: ApiScene) {
   const run = `run-${++runs}`;
   await scene.ask('/api/runs', { json: { agent: 'trips', id: run } });
@@ -20,8 +20,8 @@ async function asked(scene: ApiScene) {
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const FORM = { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' };
 
-describeOnEachStorage('a link', (open) => {
-  it('shows what is asked and changes nothing, however often it is looked at', async () => {
+describeOnEachStorage('an approval link', (open) => {
+  it('shows the request and changes nothing, however often it is viewed', async () => {
     const scene = apiScene(await open());
     const { run, path } = await asked(scene);
     const { partition } = await scene.runtime.contexts.forRun(run);
@@ -53,7 +53,7 @@ describeOnEachStorage('a link', (open) => {
     expect(await scene.storage.records.range(partition)).toEqual(before);
   });
 
-  it('decides, gives the recorded decision for the same answer, and refuses another', async () => {
+  it('decides, returns the recorded decision for the same answer, and rejects another', async () => {
     const scene = apiScene(await open());
     const { path } = await asked(scene);
     const post = (json: object) => scene.ask(path, { json, as: 'nobody' });
@@ -74,7 +74,7 @@ describeOnEachStorage('a link', (open) => {
     expect((await scene.ask(path)).json.run).toMatchObject({ status: 'WAITING_FOR_SIGNAL' });
   });
 
-  it('decides once when it is used a hundred times at once', async () => {
+  it('decides once in a hundred concurrent requests', async () => {
     const scene = apiScene(await open());
     const { run, path } = await asked(scene);
     const statuses = await Promise.all(
@@ -90,7 +90,7 @@ describeOnEachStorage('a link', (open) => {
     expect((await scene.operator().approval(run, 'book')).votes).toHaveLength(1);
   });
 
-  it('is gone when the approval has expired or was withdrawn', async () => {
+  it('is gone after the approval has expired or was withdrawn', async () => {
     const scene = apiScene(await open());
     const first = await asked(scene);
     await withdraw(await scene.runtime.contexts.forRun(first.run), 'book', 'No longer needed.');
@@ -107,7 +107,7 @@ describeOnEachStorage('a link', (open) => {
     });
   });
 
-  it('gives what the approval shows, and nothing else of its run', async () => {
+  it('returns the payloads of the approval, and no others of its run', async () => {
     const scene = apiScene(await open());
     const { run, path, token } = await asked(scene);
     const other = await asked(scene);
@@ -137,8 +137,8 @@ describeOnEachStorage('a link', (open) => {
   });
 });
 
-describe('the page of a link', () => {
-  it('takes an answer from a form without any script, and then shows what became of it', async () => {
+describe('the page of an approval link', () => {
+  it('accepts a form without JavaScript, and then shows the outcome', async () => {
     const scene = apiScene();
     const { path } = await asked(scene);
     const sent = await scene.ask(path, {
@@ -154,7 +154,7 @@ describe('the page of a link', () => {
     expect(other.text).toContain('voted approve');
   });
 
-  it('keeps what was typed when something is wrong with it', async () => {
+  it('keeps what the user typed after an error', async () => {
     const scene = apiScene();
     const { path } = await asked(scene);
     const body = new URLSearchParams({ answer: 'approve', comment: 'My <b>words</b>', edits: '{"row":' });
@@ -165,7 +165,7 @@ describe('the page of a link', () => {
     expect((await scene.ask(path)).json.approval).toMatchObject({ status: 'PENDING', votes: [] });
   });
 
-  it('says on a page what opens nothing', async () => {
+  it('is an error page for an invalid link', async () => {
     const scene = apiScene();
     const nothing = await scene.ask('/approvals/nothing', { headers: BROWSER });
     expect([nothing.status, nothing.headers.get('content-type')]).toEqual([404, expect.stringMatching(/^text\/html/)]);
@@ -173,7 +173,7 @@ describe('the page of a link', () => {
     expect([sent.status, sent.text]).toEqual([404, nothing.text]);
   });
 
-  it('has no script or style of its own, and a policy that allows none', async () => {
+  it('has no inline script or style, and a policy that allows none', async () => {
     const scene = apiScene();
     const { path, token } = await asked(scene);
     const { text, headers } = await scene.ask(path, { headers: BROWSER });
@@ -189,8 +189,8 @@ describe('the page of a link', () => {
   });
 });
 
-describe('what is no link', () => {
-  it('is answered in the same words, whether it is forged, malformed, revoked, or of a run that is gone', async () => {
+describe('an invalid link', () => {
+  it('gets the same response, whether it is forged, malformed, revoked, or of a deleted run', async () => {
     const scene = apiScene(undefined, { keys: localKeys({ current: 'k', keys: { k: Buffer.alloc(32, 9) } }) });
     const { token } = await asked(scene);
     const revoked = (await asked(scene)).token;
@@ -232,24 +232,24 @@ describe('what is no link', () => {
   });
 });
 
-describe('an answer by a link', () => {
+describe('a decision by link', () => {
   it.each([
-    ['nothing', undefined],
-    ['no JSON', '{'],
+    ['an empty body', undefined],
+    ['invalid JSON', '{'],
     ['a list', '[]'],
     ['null', 'null'],
-    ['no answer', '{}'],
-    ['another answer', '{"answer":"maybe"}'],
-    ['an answer of another kind', '{"answer":["approve"]}'],
-    ['a field that nobody knows', '{"answer":"approve","by":"user:root"}'],
-    ['a comment that is no text', '{"answer":"approve","comment":{"a":1}}'],
+    ['a missing answer', '{}'],
+    ['an unknown answer', '{"answer":"maybe"}'],
+    ['an answer of another type', '{"answer":["approve"]}'],
+    ['an unknown field', '{"answer":"approve","by":"user:root"}'],
+    ['a comment that is not text', '{"answer":"approve","comment":{"a":1}}'],
     ['a comment that is too long', `{"answer":"approve","comment":"${'x'.repeat(10_001)}"}`],
-    ['what is shown as a number', '{"answer":"approve","shown":1}'],
-    ['the hash of something else', '{"answer":"approve","shown":"00"}'],
+    ['a `shown` that is a number', '{"answer":"approve","shown":1}'],
+    ['the hash of another request', '{"answer":"approve","shown":"00"}'],
     ['a prototype', '{"answer":"approve","__proto__":{"comment":"x"}}'],
-    ['nesting', `{"answer":"approve","edits":${'['.repeat(40_000)}${']'.repeat(40_000)}}`],
+    ['deep nesting', `{"answer":"approve","edits":${'['.repeat(40_000)}${']'.repeat(40_000)}}`],
     ['edits that are too large', `{"answer":"approve","edits":"${'x'.repeat(70_000)}"}`],
-  ])('is refused as %s, and has decided nothing', async (_, body) => {
+  ])('is rejected with %s, and decides nothing', async (_, body) => {
     const scene = apiScene();
     const { path } = await asked(scene);
     const headers = { 'content-type': 'application/json' };
@@ -258,14 +258,14 @@ describe('an answer by a link', () => {
     expect((await scene.ask(path)).json.approval).toMatchObject({ status: 'PENDING', votes: [] });
   });
 
-  it('keeps text as text in JSON, and reads JSON in a form', async () => {
+  it('keeps edits that are text in JSON, and parses them in a form', async () => {
     const scene = apiScene();
     const { path } = await asked(scene);
     const sent = await scene.ask(path, { json: { answer: 'approve', edits: '{"row":1}' } });
     expect(sent.json.approval).toMatchObject({ votes: [{ edits: '{"row":1}' }] });
   });
 
-  it('is refused above 100 KB, of another type, by another method, and with a field twice', async () => {
+  it('is rejected above 100 KB, with another type or method, or with a repeated field', async () => {
     const scene = apiScene();
     const { path } = await asked(scene);
     const large = await scene.ask(path, { json: { answer: 'approve', comment: 'x'.repeat(110_000) } });
@@ -311,7 +311,7 @@ describe('a request to an approval link', () => {
     ['repeats a decision', [approve, approve], { read: 3 }],
     ['shows a pending approval', [look], { read: 2 }],
     ['shows an approval that was approved', [approve, look], { read: 3 }],
-  ])('that %s takes few storage requests', async (_, sent, expected) => {
+  ])('takes few storage requests when it %s', async (_, sent, expected) => {
     expect(await storageRequests(...sent)).toEqual(expected);
   });
 });

@@ -22,14 +22,14 @@ interface Description {
 const description = async (): Promise<Description> =>
   (await apiScene().ask('/api/openapi.json')).json as unknown as Description;
 
-/** Everything that is named by `$ref` below a value. */
+/** Every `$ref` in a value. */
 function refsIn(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => (key === '$ref' ? [String(inner)] : refsIn(inner)));
 }
 
-describe('the description of the API', () => {
-  it('is OpenAPI 3.1 in which everything that is named is there', async () => {
+describe('the OpenAPI document', () => {
+  it('is OpenAPI 3.1 in which every reference resolves', async () => {
     const { openapi, info, components, ...rest } = await description();
     expect(openapi).toMatch(/^3\.1\.\d$/);
     expect(info).toMatchObject({ title: 'Waitstate', version: expect.any(String) });
@@ -46,7 +46,7 @@ describe('the description of the API', () => {
     }
   });
 
-  it('has every operation once, with its parameters, a body where it takes one, and what it answers', async () => {
+  it('has every operation once, with its parameters, body and responses', async () => {
     const { paths } = await description();
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
@@ -72,7 +72,7 @@ describe('the description of the API', () => {
     }
   });
 
-  it('has every route that the application has, and no other', async () => {
+  it('has exactly the routes of the application', async () => {
     const { paths } = await description();
     const { runtime } = apiScene();
     const app = createApi({ runtime, identify: () => undefined, telemetry: { log: () => {}, count: () => {} } });

@@ -25,11 +25,11 @@ const ODD = [
   'x'.repeat(200),
 ];
 
-/** As API Gateway does it: decoded once, and encoded anew by the function behind. */
+/** A path after API Gateway, which decodes it once; the function behind it encodes it again. */
 const throughGateway = (part: string): string => encodeURIComponent(decodeURIComponent(part));
 
 describe('an id in a path', () => {
-  it('comes back, through a URL and through a gateway that decodes', () => {
+  it('survives a URL and a gateway that decodes', () => {
     for (const id of ODD) {
       const { pathname } = new URL(`http://x.test/runs/${encodePathId(id)}/end`);
       const [, , part = ''] = pathname.split('/');
@@ -44,20 +44,20 @@ describe('an id in a path', () => {
     );
   });
 
-  it('is itself where nothing in it is special', () => {
+  it('stays unchanged without special characters', () => {
     for (const id of ['trip-42', 'key-AbC_9.x', '7', 'refund~2', 'refund~22']) expect(encodePathId(id)).toBe(id);
   });
 
-  it('may be percent-encoded, as URLs are', () => {
+  it('can be percent-encoded', () => {
     for (const id of ['a/b', 'ü', '%2F', 'a b', '100%']) expect(decodePathId(encodeURIComponent(id))).toBe(id);
   });
 
-  it('can be read where it is escaped', () => {
+  it('is readable when escaped', () => {
     expect(encodePathId('trips[0]/refund')).toBe('~trips~5B0~5D~2Frefund');
     expect(decodePathId('~a~2fb')).toBe('a/b');
   });
 
-  it.each(['', '~', '%', '%zz', '%ff', '~%', '~~', '~~2', '~~FF', '~a~2', '%7E'])('is refused as %s', (part) => {
+  it.each(['', '~', '%', '%zz', '%ff', '~%', '~~', '~~2', '~~FF', '~a~2', '%7E'])('is rejected as %s', (part) => {
     expect(() => decodePathId(part)).toThrow(/An id in a path must be/);
   });
 });

@@ -4,7 +4,7 @@ import { describeOnEachStorage } from '../runtime/storages.ts';
 import { apiScene, caller } from './scene.ts';
 
 describeOnEachStorage('runs over HTTP', (open) => {
-  it('start, wait, are answered, get a signal and end', async () => {
+  it('start, wait, are approved, receive a signal and end', async () => {
     const { ask, settle } = apiScene(await open());
     const started = await ask('/api/runs', {
       json: { agent: 'trips', input: { budget: 7 }, id: 'trip-1', owner: 'ann', tags: ['beta'], timeout: { days: 9 } },
@@ -41,7 +41,7 @@ describeOnEachStorage('runs over HTTP', (open) => {
     expect([late.status, late.json.code]).toEqual([409, 'RUN_ENDED']);
   });
 
-  it('start once for one id and for one key', async () => {
+  it('start once for each id and for each idempotency key', async () => {
     const { ask } = apiScene(await open());
     const start = (json: object, headers = {}) => ask('/api/runs', { json: { agent: 'trips', ...json }, headers });
     const key = { 'idempotency-key': 'order 7' };
@@ -54,7 +54,7 @@ describeOnEachStorage('runs over HTTP', (open) => {
     expect([other.status, other.json.code]).toEqual([409, 'RUN_EXISTS']);
   });
 
-  it('start once however many ask at the same time', async () => {
+  it('start once for concurrent requests', async () => {
     const { ask } = apiScene(await open());
     const asked = Array.from({ length: 20 }, () =>
       ask('/api/runs', { json: { agent: 'trips' }, headers: { 'idempotency-key': 'k' } }),
@@ -64,7 +64,7 @@ describeOnEachStorage('runs over HTTP', (open) => {
     expect(new Set(answers.map(({ json }) => json.run)).size).toBe(1);
   });
 
-  it('are listed by what they are, in pages, each once', async () => {
+  it('are listed with filters, in pages, each run once', async () => {
     const { ask, clock, settle } = apiScene(await open());
     for (let i = 0; i < 7; i++) {
       clock.moveTo(clock.now() + 1000);
@@ -145,7 +145,7 @@ describeOnEachStorage('runs over HTTP', (open) => {
     expect(await status('a')).toBe('CANCELLED');
   });
 
-  it('have any id, in any way that a path can hold it', async () => {
+  it('can have any id, in any encoding of the path', async () => {
     const { ask } = apiScene(await open());
     for (const id of [
       'a/b',
@@ -173,8 +173,8 @@ describeOnEachStorage('runs over HTTP', (open) => {
   });
 });
 
-describe('a run that is not there', () => {
-  it('is 404, with the same words whatever is asked of it', async () => {
+describe('a missing run', () => {
+  it('is 404 with the same message for every request', async () => {
     const { ask } = apiScene();
     for (const path of [
       '',
@@ -194,7 +194,7 @@ describe('a run that is not there', () => {
     }
   });
 
-  it('is 410 once it was deleted', async () => {
+  it('is 410 after it was deleted', async () => {
     const { ask, trips } = apiScene();
     await ask('/api/runs', { json: { agent: 'others', id: 'x' } });
     await ask('/api/runs/x/cancel', { method: 'POST' });
@@ -203,8 +203,8 @@ describe('a run that is not there', () => {
   });
 });
 
-describe('an agent that nobody here runs', () => {
-  it('is refused where it is known who is here, and taken where it is not', async () => {
+describe('an unknown agent', () => {
+  it('is rejected if the agents are known, and accepted otherwise', async () => {
     const known = apiScene(undefined, {}, { agents: async () => [{ name: 'trips', example: { budget: 1 } }] });
     const refused = await known.ask('/api/runs', { json: { agent: 'tripz' } });
     expect([refused.status, refused.json.code]).toEqual([404, 'AGENT_NOT_FOUND']);
@@ -214,8 +214,8 @@ describe('an agent that nobody here runs', () => {
   });
 });
 
-describe('who calls', () => {
-  it('is told who they are', async () => {
+describe('GET /api/me', () => {
+  it('returns the caller', async () => {
     const { ask } = apiScene();
     const as = caller({ tenant: 'acme', groups: ['group:desk'], roles: ['viewer'] });
     expect((await ask('/api/me', { as })).json).toEqual({

@@ -16,7 +16,7 @@ const saver =
     });
 
 describeOnEachStorage('an agent in another language, over HTTP', (open) => {
-  it('saves on the version that it holds, and loads what it saved', async () => {
+  it('saves on top of its version, and loads what it saved', async () => {
     const scene = apiScene(await open());
     const save = saver(scene);
     const first = await save(0, { agent: 'quotes', state: { at: 1 }, owner: 'ann', tags: ['t'] });
@@ -40,7 +40,7 @@ describeOnEachStorage('an agent in another language, over HTTP', (open) => {
     expect((await scene.ask('/api/runs/q-1/load?version=1')).json).toMatchObject({ checkpoint: { state: { at: 1 } } });
   });
 
-  it('is told what is there when somebody else wrote first', async () => {
+  it('gets the current version after a conflict', async () => {
     const scene = apiScene(await open());
     const save = saver(scene);
     await save(0, { state: 1 });
@@ -63,7 +63,7 @@ describeOnEachStorage('an agent in another language, over HTTP', (open) => {
     });
   });
 
-  it('makes one checkpoint of one request, however often it comes', async () => {
+  it('saves one checkpoint for a repeated request', async () => {
     const scene = apiScene(await open());
     const save = saver(scene);
     await save(0, { state: 1 });
@@ -76,13 +76,13 @@ describeOnEachStorage('an agent in another language, over HTTP', (open) => {
     expect(writers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(412)]);
   });
 
-  it('begins a run that must not be there', async () => {
+  it('creates a run only if it does not exist', async () => {
     const scene = apiScene(await open());
     const begin = (state: number) => saver(scene)(undefined, { state }, { headers: { 'if-none-match': '*' } });
     expect([(await begin(1)).status, (await begin(2)).status]).toEqual([201, 412]);
   });
 
-  it('asks people, waits and ends', async () => {
+  it('requests an approval, waits and finishes', async () => {
     const scene = apiScene(await open());
     const started = await scene.ask('/api/runs', { json: { agent: 'quotes', id: 'q-1' } });
     expect(started.status).toBe(201);
@@ -125,7 +125,7 @@ describeOnEachStorage('an agent in another language, over HTTP', (open) => {
 });
 
 describe('saving over HTTP', () => {
-  it('must say what it goes on from', async () => {
+  it('requires the version that it follows', async () => {
     const scene = apiScene();
     const save = saver(scene);
     const none = await save(undefined, { state: 1 });
@@ -146,7 +146,7 @@ describe('saving over HTTP', () => {
     }
   });
 
-  it('refuses what the protocol refuses, by name', async () => {
+  it('rejects what the protocol rejects, and names the field', async () => {
     const scene = apiScene();
     const save = saver(scene);
     for (const [json, named] of [
@@ -172,14 +172,14 @@ describe('saving over HTTP', () => {
     ]);
   });
 
-  it('keeps instances of classes that nobody here knows', async () => {
+  it('keeps instances of classes that the API does not know', async () => {
     const scene = apiScene();
     const state = { $: ['class', 'money', { cents: 7 }] };
     expect((await saver(scene)(0, { state })).status).toBe(201);
     expect((await scene.ask('/api/runs/q-1/checkpoints/1?path=/state')).json.content).toEqual(state);
   });
 
-  it('offers uploads where there is a bucket, and says so where there is none', async () => {
+  it('creates uploads with a bucket, and fails with a clear message without one', async () => {
     const signedUrls = {
       get: async () => 'https://get.test',
       put: async (_: string, id: string) => `https://put.test/${id}`,
@@ -192,7 +192,7 @@ describe('saving over HTTP', () => {
     expect((await apiScene().ask('/api/runs/q-1/uploads', { method: 'POST' })).status).toBe(400);
   });
 
-  it('brings a run that is to go on to a process', async () => {
+  it('delivers a run that is ready', async () => {
     const scene = apiScene();
     const save = saver(scene, 'r');
     await save(0, { agent: 'trips', state: { budget: 0, note: '', seen: [] } });

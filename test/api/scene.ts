@@ -17,18 +17,18 @@ import type { Storage } from '../../lambda/storage/ports.ts';
 import { TestClock } from '../../lambda/testing.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
 
-/** What a test asks of the application. */
+/** A request of a test. */
 export interface ApiRequest {
   readonly method?: string;
   /** Sent as JSON. */
   readonly json?: unknown;
   readonly body?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
-  /** @default somebody who may do everything */
+  /** @default a person with every role */
   readonly as?: Caller | undefined | 'nobody';
 }
 
-/** Whoever a test wants to be. */
+/** A caller with the given fields, and every role unless the test names some. */
 export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles?: readonly Role[] } = {}): Caller => ({
   tenant: 'default',
   person: 'user:ann',
@@ -38,10 +38,10 @@ export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles
   roles: new Set(fields.roles ?? ROLES),
 });
 
-/** Bytes that look like the beginning of a picture. */
+/** Bytes that look like the start of an image. */
 export const PICTURE = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0, 1, 2]);
 
-/** What an answer was. */
+/** A response. */
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
@@ -49,7 +49,7 @@ export interface ApiResponse {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** The application on a storage, with an agent that asks, waits and fails as its input says. */
+/** The application on a storage, with an agent that requests approvals, waits and fails as its input says. */
 export function apiScene(
   storage: Storage = memoryStorage(),
   place: AgentOptions = {},
@@ -109,7 +109,7 @@ export function apiScene(
     trips,
     operator: (tenant = 'default'): Operator =>
       createOperator({ ...runtime, contexts: withTenant(runtime.contexts, tenant) }),
-    /** Lets every run that is ready go as far as it can. */
+    /** Runs every ready run until it is suspended or has ended. */
     async settle(): Promise<void> {
       for (let next = queue.shift(); next; next = queue.shift())
         if (next.agent === 'trips')
@@ -166,7 +166,7 @@ const tripsAgent = (place: AgentOptions) =>
     place,
   );
 
-/** Every answer that any test gets is one that the description has. */
+/** Fails if a response is not one that the OpenAPI document describes. */
 function checkDescribed(method: string, path: string, { status, text, json, headers }: ApiResponse): void {
   const route = routeOf(method, path);
   const type = headers.get('content-type') ?? '';
