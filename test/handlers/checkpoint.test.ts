@@ -235,7 +235,7 @@ describe('the protocol for other languages', () => {
     ).toMatch(/Pass `agent`/);
   });
 
-  it('fails a run that yields again and again without progress', async () => {
+  it('fails a run that yields repeatedly without progress', async () => {
     const run = freshRun();
     await act('start', { run, agent: 'quotes' });
     const at = await scene.contexts.forRun(run);

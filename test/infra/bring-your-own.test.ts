@@ -44,7 +44,7 @@ describe('existing resources', () => {
   withAgents(stack, existingResources(stack));
   const template = new StackTemplate(stack);
 
-  it('are used, and no others are created in their place', () => {
+  it('are used, and no new ones are created', () => {
     for (const type of [
       'DynamoDB::Table',
       'S3::Bucket',
