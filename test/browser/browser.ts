@@ -1,5 +1,5 @@
-// A browser from npm alone: @sparticuz/chromium carries the program, the libraries and a font that a bare Linux lacks,
-// playwright-core drives it. One browser for a file of tests, one context (cookies, width, scheme, JavaScript) for a test:
+// A browser from npm alone: @sparticuz/chromium has the program, the libraries and a font that a bare Linux lacks, and
+// playwright-core drives it. Use one browser for a test file, and one context (cookies, size, color scheme) for a test:
 //
 //   const browser = await launch();
 //   const context = await browser.newContext({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
 
-/** A browser that reaches nothing but this machine. Whoever launches it closes it. */
+/** Launches a browser that can only reach this machine. The caller closes it. */
 export async function launch(): Promise<Browser> {
   const folder = await unpacked();
   const libraries = [join(folder, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(':');
@@ -29,7 +29,7 @@ export async function launch(): Promise<Browser> {
 }
 
 const FLAGS = [
-  // The sandbox of Chromium refuses root, which is who runs tests in a container.
+  // The sandbox of Chromium does not work for root, which runs tests in containers.
   '--no-sandbox',
   '--no-zygote',
   '--disable-gpu',
@@ -41,11 +41,11 @@ const FLAGS = [
   '--disable-domain-reliability',
   '--disable-sync',
   '--no-pings',
-  // Names lead nowhere: what a page asks of another host fails here instead of leaving the machine.
+  // Host names do not resolve, so requests to other hosts fail instead of leaving the machine.
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
 ];
 
-/** Unpacks the browser once for each version of its package, into a folder that other test files find whole or not at all. */
+/** Unpacks the browser once for each version of its package; the rename makes the folder appear complete or not at all. */
 async function unpacked(): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
   if (platform !== 'linux-x64') {
@@ -60,13 +60,13 @@ async function unpacked(): Promise<string> {
 
   await mkdir(cache, { recursive: true });
   const staging = await mkdtemp(join(cache, 'unpacking-'));
-  // The libraries come along only where the package takes itself to be on Lambda.
+  // The package unpacks its libraries only if it detects Lambda.
   await promisify(execFile)(process.execPath, [fileURLToPath(new URL('./child-unpacking.ts', import.meta.url))], {
     env: { ...process.env, TMPDIR: staging, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' },
   });
   await rename(staging, folder).catch(async (error) => {
     await rm(staging, { recursive: true, force: true });
-    // Where another was faster, theirs is the same.
+    // Another process may have unpacked the same version first.
     if (!existsSync(folder)) throw error;
   });
   return folder;

@@ -1,4 +1,4 @@
-// Unpacks Chromium into the folder for temporary files, in a process of its own: where that is, only the environment says.
+// Unpacks Chromium into TMPDIR. It runs in its own process, since the package reads the environment on import.
 import chromium from '@sparticuz/chromium';
 
 await chromium.executablePath();

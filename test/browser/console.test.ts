@@ -16,65 +16,65 @@ const pageOf = (run: string) => `/console/runs/${run}`;
 let files = 0;
 const freshFile = () => join(scene.server.folder, `file-${++files}`);
 
-/** Marks a page, so that it is known whether it was loaded again. */
+/** Marks a page, to detect whether it was loaded again. */
 const mark = (page: Page) => page.evaluate('window.same = true');
 const isSame = (page: Page) => page.evaluate('window.same === true');
 
-describe('the operator at the console', () => {
-  it('starts a run, sees it wait, opens the question, approves, and sees it go on to its end', async () => {
+describe('an operator in the console', () => {
+  it('starts a run, sees it wait, opens the request, approves it, and sees the run finish', async () => {
     const page = await scene.open('/');
     await follow(page, 'Start a run');
     await follow(page, 'purchase');
-    await page.getByLabel('Input, as JSON').fill('{ "item": "a saw", "price": 30 }');
+    await page.getByLabel('Input (JSON)').fill('{ "item": "a saw", "price": 30 }');
     await page.getByLabel('Id (optional)').fill('saw');
     await page.getByLabel('Owner (optional)').fill('bob');
     await page.getByLabel('Tags (optional)').fill('tools, sharp');
-    await press(page, 'Start');
+    await press(page, 'Start run');
     await mark(page);
-    await says(page, /It was started\..*saw.*of bob\s*tools\s*sharp/s);
-    await says(page, /Waiting for approval.*It waits for\s*an answer: buy/s);
+    await says(page, /Run started\..*saw.*owner: bob\s*tools\s*sharp/s);
+    await says(page, /Waiting for approval.*Waiting for\s*approval: buy/s);
     expect(await isSame(page)).toBe(true);
 
-    const question = await page.context().newPage();
-    await question.goto(page.url());
-    await follow(question, 'Open the question');
-    expect(await question.getByRole('heading', { level: 1 }).innerText()).toBe('Buy a saw for $30?');
-    expect(await question.getByLabel('Answer as').inputValue()).toBe('user:ann');
-    await press(question, 'Approve');
-    await says(question, /Approved\s*By user:ann/);
-    await says(question, /The run has ended:\s*Succeeded/);
+    const request = await page.context().newPage();
+    await request.goto(page.url());
+    await follow(request, 'Open request');
+    expect(await request.getByRole('heading', { level: 1 }).innerText()).toBe('Buy a saw for $30?');
+    expect(await request.getByLabel('Decide as').inputValue()).toBe('user:ann');
+    await press(request, 'Approve');
+    await says(request, /Approved\s*By user:ann/);
+    await says(request, /The run has ended:\s*Succeeded/);
 
     await says(page, /Succeeded.*find a seller.*pay.*Result\s*bought\s*true\s*price\s*30/s);
     expect(await isSame(page)).toBe(true);
-    await follow(question, 'Look at the run');
-    await says(question, /Questions.*Buy a saw for \$30\?\s*Approved.*user:ann approved/s);
+    await follow(request, 'View run');
+    await says(request, /Approvals.*Buy a saw for \$30\?\s*Approved.*user:ann approved/s);
   });
 
-  it('is told while the page cannot be kept fresh', async () => {
+  it('sees a notice while the connection is lost', async () => {
     await scene.start('purchase', DRILL, { id: 'offline' });
     await scene.until('offline', 'WAITING_FOR_APPROVAL');
     const page = await scene.open(pageOf('offline'), { refusals: [503] });
-    const note = page.getByText('Not connected: what you see may be old.');
+    const note = page.getByText('Connection lost. This page may be out of date.');
     await page.route('**/changes?*', (route) => route.fulfill({ status: 503 }));
     await expect.poll(() => note.count(), POLL_OPTIONS).toBe(1);
     await page.unroute('**/changes?*');
     await expect.poll(() => note.count(), POLL_OPTIONS).toBe(0);
   });
 
-  it('is told where an input is no JSON, and nothing is started', async () => {
+  it('sees where an input is not JSON, and nothing is started', async () => {
     const page = await scene.open('/console/start?agent=purchase');
-    await page.getByLabel('Input, as JSON').fill('{\n  "item": \'a saw\'\n}');
+    await page.getByLabel('Input (JSON)').fill('{\n  "item": \'a saw\'\n}');
     await page.getByLabel('Id (optional)').fill('wrong');
-    await press(page, 'Start');
+    await press(page, 'Start run');
     await says(page, /Line 2, column 11: strings need double quotes/);
     expect((await scene.api(runPath('wrong'))).status).toBe(404);
   });
 
-  it('finds in the inbox what is asked, and no longer what was answered, without loading it again', async () => {
+  it('sees requests appear in the inbox and disappear after the decision, without a reload', async () => {
     const page = await scene.open('/console/inbox');
     await mark(page);
     const run = await scene.start('purchase', { item: 'a lamp', price: 12 });
-    await says(page, /Buy a lamp for \$12\?.*asked of user:ann.*Waits since.*Answer until/s);
+    await says(page, /Buy a lamp for \$12\?.*approvers: user:ann.*Waiting for.*Decide by/s);
     const other = await scene.open('/console/inbox');
     await follow(other, 'Buy a lamp for $12?');
     await other.getByLabel('Comment').fill('Too dark here? No.');
@@ -86,20 +86,20 @@ describe('the operator at the console', () => {
     expect(await isSame(page)).toBe(true);
   });
 
-  it('sees only what waits for the person whose inbox it is', async () => {
+  it('sees only the approvals of the person whose inbox it is', async () => {
     await scene.start('purchase', { item: 'a rope', price: 5, approvers: ['user:bob', 'group:climbers'] });
     const page = await scene.open('/console/inbox');
     await says(page, /Buy a rope/);
-    await page.getByText('Answer for somebody else').click();
-    await page.getByLabel('Their name').fill('user:ann');
-    await press(page, 'Show their inbox');
+    await page.getByText('Decide for someone else').click();
+    await page.getByLabel('Person').fill('user:ann');
+    await press(page, 'Show inbox');
     expect(await wordsOf(page)).not.toMatch(/Buy a rope/);
-    await page.getByLabel('Their groups (optional)').fill('group:climbers');
-    await press(page, 'Show their inbox');
+    await page.getByLabel('Groups (optional)').fill('group:climbers');
+    await press(page, 'Show inbox');
     await says(page, /Buy a rope/);
   });
 
-  it('who answers in two tabs in two ways is told what is recorded', async () => {
+  it('sees the recorded decision after deciding differently in another tab', async () => {
     const run = await scene.start('purchase', DRILL);
     await scene.until(run, 'WAITING_FOR_APPROVAL');
     const first = await scene.open(`${pageOf(run)}/approvals/buy`, { refusals: [409] });
@@ -114,26 +114,26 @@ describe('the operator at the console', () => {
     await scene.until(run, 'SUCCEEDED');
   });
 
-  it('withdraws a question, and the agent takes it for a no', async () => {
+  it('withdraws a request, and the agent continues as if it was rejected', async () => {
     const run = await scene.start('purchase', DRILL);
     await scene.until(run, 'WAITING_FOR_APPROVAL');
     const page = await scene.open(`${pageOf(run)}/approvals/buy`);
     await page.getByText('Remind or withdraw').click();
-    await page.getByLabel('Why it is withdrawn').fill('We rent one.');
-    await press(page, 'Withdraw the question');
-    await says(page, /No answer is needed any more\s*It was withdrawn.*We rent one\./s);
+    await page.getByLabel('Reason').fill('We rent one.');
+    await press(page, 'Withdraw request');
+    await says(page, /Withdrawn: no decision is needed\s*Withdrawn.*We rent one\./s);
     await scene.until(run, 'SUCCEEDED');
     expect((await viewOf(run)).result).toMatchObject({ because: 'WITHDRAWN' });
   });
 
-  it('forks a run with an edited state, and is told first where it is no JSON', async () => {
+  it('forks a run with an edited state, after seeing where it was not JSON', async () => {
     const run = await scene.start('chat', 'Hello', { id: 'talk' });
     await scene.until(run, 'SUCCEEDED');
     const page = await scene.open(pageOf(run));
     await says(page, /user\s*Hello\s*assistant\s*You said: Hello/);
     await follow(page, 'turn 1');
     await follow(page, 'Fork from here');
-    const state = page.getByLabel('State, as JSON');
+    const state = page.getByLabel('State (JSON)');
     const whole = await state.inputValue();
     await state.fill(whole.replace('"You said: Hello"', '"Good morning'));
     await press(page, /^Fork from checkpoint \d+$/);
@@ -144,7 +144,7 @@ describe('the operator at the console', () => {
     await state.fill(whole.replace('"You said: Hello"', '"Good morning"'));
     await page.getByLabel('Id (optional)').fill('talk-2');
     await press(page, /^Fork from checkpoint \d+$/);
-    await says(page, /This is the fork.*talk-2.*Succeeded.*from talk at \d+/s);
+    await says(page, /Fork created\..*talk-2.*Succeeded.*forked from talk at checkpoint \d+/s);
     expect((await viewOf('talk-2')).result).toBe('Hello / Good morning / You said: Good morning');
     expect((await viewOf('talk')).result).toBe('Hello / You said: Hello / You said: You said: Hello');
     await page.locator('#lineage').scrollIntoViewIfNeeded();
@@ -158,10 +158,10 @@ describe('the operator at the console', () => {
     const page = await scene.open(`${pageOf(run)}/checkpoints/${version}`);
     await page.getByLabel('Compare with checkpoint').fill('4');
     await press(page, 'Compare');
-    await says(page, /From checkpoint 4 to \d+.*1 added.*assistant.*You said: You said: Compare me/s);
+    await says(page, /Checkpoint 4 to \d+.*1 added.*assistant.*You said: You said: Compare me/s);
   });
 
-  it('rewinds a run, and is asked anew', async () => {
+  it('rewinds a run, and decides its approval again', async () => {
     const run = await scene.start('purchase', DRILL);
     await scene.link(run);
     const page = await scene.open(`${pageOf(run)}/approvals/buy`);
@@ -170,12 +170,12 @@ describe('the operator at the console', () => {
     await page.goto(scene.server.url + pageOf(run));
     await follow(page, 'Rewind');
     await page.getByLabel('From checkpoint').fill('1');
-    await press(page, 'Open');
+    await press(page, 'Load');
     await press(page, 'Rewind to checkpoint 1');
-    await says(page, /It goes on from the checkpoint\./);
-    await says(page, /changed from outside.*|rewind/s);
+    await says(page, /The run resumes from the checkpoint\./);
+    await says(page, /external changes.*|rewind/s);
     await says(page, /Waiting for approval/);
-    await follow(page, 'Open the question');
+    await follow(page, 'Open request');
     await press(page, 'Approve');
     await says(page, /The run has ended:\s*Succeeded/);
   });
@@ -186,33 +186,33 @@ describe('the operator at the console', () => {
     const page = await scene.open(pageOf(run));
     await follow(page, 'turn 1');
     await follow(page, 'Rewind to here');
-    const state = page.getByLabel('State, as JSON');
+    const state = page.getByLabel('State (JSON)');
     await state.fill((await state.inputValue()).replace('"You said: Hello"', '"Good evening"'));
     await press(page, /^Rewind to checkpoint \d+$/);
     await says(page, /Succeeded.*Hello \/ Good evening \/ You said: Good evening/s);
     expect((await viewOf(run)).result).toBe('Hello / Good evening / You said: Good evening');
   });
 
-  it('cancels a run, and what it did is undone', async () => {
+  it('cancels a run, and its completed steps are undone', async () => {
     const run = await scene.start('parcel', { to: 'Lisbon' });
     await scene.until(run, 'WAITING_FOR_SIGNAL');
     const page = await scene.open(pageOf(run));
     await follow(page, 'Cancel');
-    await page.getByLabel('Why (optional)').fill('The customer moved.');
+    await page.getByLabel('Reason (optional)').fill('The customer moved.');
     await press(page, 'Cancel the run');
-    await says(page, /It (is being|was) cancelled/);
+    await says(page, /being cancelled|Cancelled/);
     await says(page, /Cancelled.*The customer moved\./s);
     await says(page, /undo.*pack|pack.*undo/s);
   });
 
-  it('sends a signal, sees it fail, and retries it when it can go on', async () => {
+  it('sends a signal, sees the run fail, and retries it', async () => {
     const roadFile = freshFile();
     const run = await scene.start('parcel', { to: 'Lisbon', roadFile });
     await scene.until(run, 'WAITING_FOR_SIGNAL');
     const page = await scene.open(pageOf(run));
-    await says(page, /It waits for\s*the signal picked up/);
+    await says(page, /Waiting for\s*signal picked up/);
     await follow(page, 'picked up');
-    await page.getByLabel('Value, as JSON').fill('{ "name": "Ann" }');
+    await page.getByLabel('Value (JSON)').fill('{ "name": "Ann" }');
     await press(page, 'Send the signal');
     await says(page, /Failed.*The road is closed\..*deliver/s);
     writeFileSync(roadFile, '');
@@ -221,16 +221,16 @@ describe('the operator at the console', () => {
     await says(page, /Succeeded.*delivered\s*true\s*by\s*Ann/s);
   });
 
-  it('sees where a process died, and that another went on', async () => {
+  it('sees where a process crashed, and that another one resumed the run', async () => {
     const run = await scene.start('parcel', { to: 'Lisbon', crashFile: freshFile() });
     const page = await scene.open(pageOf(run));
-    await says(page, /lost to crashes.*It waits for|It waits for.*lost to crashes/s);
+    await says(page, /lost to crashes.*Waiting for|Waiting for.*lost to crashes/s);
     await says(page, /label/);
   });
 
-  it('finds runs by status, agent, owner, tag and a part of their id, and sees them change', async () => {
+  it('filters runs by status, agent, owner, tag and part of the id, and sees them change', async () => {
     const page = await scene.open('/console/runs?agent=purchase&owner=carol');
-    await says(page, /No run fits/);
+    await says(page, /No matching runs/);
     const run = await scene.start('purchase', DRILL, { id: 'find-me-7', owner: 'carol', tags: ['found'] });
     await scene.until(run, 'WAITING_FOR_APPROVAL');
     await says(page, /find-me-7/);
@@ -260,21 +260,21 @@ describe('the operator at the console', () => {
     expect(await isSame(page)).toBe(true);
   });
 
-  it('decides at the console with JavaScript off', async () => {
+  it('decides in the console without JavaScript', async () => {
     const run = await scene.start('purchase', DRILL);
     await scene.until(run, 'WAITING_FOR_APPROVAL');
     const page = await scene.open('/console/inbox', { javaScriptEnabled: false });
     await page.goto(scene.server.url + pageOf(run));
-    await follow(page, 'Open the question');
+    await follow(page, 'Open request');
     await press(page, 'Approve');
     expect(await wordsOf(page)).toMatch(/Approved\s*By user:ann/);
     await scene.until(run, 'SUCCEEDED');
-    await follow(page, 'Look at the run');
+    await follow(page, 'View run');
     expect(await wordsOf(page)).toMatch(/Succeeded/);
   });
 });
 
-describe('who was not let in', () => {
+describe('an unauthenticated visitor', () => {
   it('sees nothing of the console', async () => {
     const page = await scene.openLink(`${scene.server.url}/console/runs`, { refusals: [401] });
     expect(await page.locator('body').innerText()).toMatch(/401/);

@@ -16,7 +16,7 @@ const wordsOf = (page: Page) => page.locator('main').innerText();
 const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), POLL_OPTIONS).toMatch(words);
 const resultOf = async (run: string) => (await scene.api(runPath(run))).json.result;
 
-/** Keeps a page as it was loaded: what it asks for by itself gets no answer. */
+/** Keeps a page as loaded: its polling gets no response. */
 const standStill = (page: Page) =>
   page.route('**/*', (route) => (route.request().resourceType() === 'fetch' ? undefined : route.continue()));
 
@@ -25,8 +25,8 @@ async function asked(input: object = {}) {
   return { run, link: await scene.link(run) };
 }
 
-describe('whoever has a link', () => {
-  it('sees what is asked, approves, and sees the run go on to its end without loading the page again', async () => {
+describe('an approver with a link', () => {
+  it('sees the request, approves it, and sees the run finish without a reload', async () => {
     const { run, link } = await asked();
     const page = await scene.openLink(link);
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Buy a drill for $80?');
@@ -41,7 +41,7 @@ describe('whoever has a link', () => {
     expect(await resultOf(run)).toEqual({ bought: true, price: 80, by: ['user:ann'] });
   });
 
-  it('rejects, and the agent learns why', async () => {
+  it('rejects, and the agent receives the comment', async () => {
     const { run, link } = await asked();
     const page = await scene.openLink(link);
     await page.getByLabel('Comment').fill('We have one.');
@@ -51,7 +51,7 @@ describe('whoever has a link', () => {
     expect(await resultOf(run)).toEqual({ bought: false, because: 'We have one.' });
   });
 
-  it('changes nothing by looking, however often', async () => {
+  it('changes nothing by viewing the page', async () => {
     const { run, link } = await asked();
     const before = (await scene.api(runPath(run))).json;
     const page = await scene.openLink(link);
@@ -59,27 +59,27 @@ describe('whoever has a link', () => {
     expect((await scene.api(runPath(run))).json).toEqual(before);
   });
 
-  it('is told on the open page when the time is over', async () => {
+  it('sees on the open page that the request has expired', async () => {
     const { run, link } = await asked({ timeoutSeconds: 4 });
     const page = await scene.openLink(link);
-    await says(page, /Nobody answered in time/);
+    await says(page, /Expired: no decision in time/);
     await expect.poll(() => page.getByRole('button', { name: 'Reject' }).count(), POLL_OPTIONS).toBe(0);
     await scene.until(run, 'SUCCEEDED');
     expect(await resultOf(run)).toEqual({ bought: false, because: 'EXPIRED' });
   });
 
-  it('is told when the answer comes late', async () => {
+  it('sees that a decision after the deadline is not accepted', async () => {
     const { run, link } = await asked({ timeoutSeconds: 8 });
-    // Without a script the page stays as it was loaded.
+    // Without JavaScript the page stays as loaded.
     const page = await scene.openLink(link, { refusals: [410], javaScriptEnabled: false });
     await scene.until(run, 'SUCCEEDED');
     await approve(page);
-    await says(page, /Nobody answered in time/);
+    await says(page, /Expired: no decision in time/);
     expect(await page.getByRole('alert').innerText()).toMatch(/expired|over|late/i);
     expect(await resultOf(run)).toEqual({ bought: false, because: 'EXPIRED' });
   });
 
-  it('who approves in one tab and rejects in another is told what is recorded', async () => {
+  it('sees the recorded decision after approving in one tab and rejecting in another', async () => {
     const { run, link } = await asked();
     const first = await scene.openLink(link, { refusals: [409] });
     const second = await first.context().newPage();
@@ -95,7 +95,7 @@ describe('whoever has a link', () => {
     expect(await resultOf(run)).toMatchObject({ bought: true });
   });
 
-  it('who approves twice finds the one answer that is recorded', async () => {
+  it('can approve twice, and one decision is recorded', async () => {
     const { run, link } = await asked();
     const first = await scene.openLink(link);
     const second = await first.context().newPage();
@@ -112,7 +112,7 @@ describe('whoever has a link', () => {
   it('cannot approve what was not shown', async () => {
     const { run, link } = await asked();
     const page = await scene.openLink(link, { refusals: [400] });
-    await page.evaluate(`document.querySelector('[name=shown]').value = 'of something else'`);
+    await page.evaluate(`document.querySelector('[name=shown]').value = 'another hash'`);
     await page.getByLabel('Comment').fill('Yes.');
     await approve(page);
     expect(await page.getByRole('alert').innerText()).toMatch(/shown/i);
@@ -122,7 +122,7 @@ describe('whoever has a link', () => {
     await scene.until(run, 'SUCCEEDED');
   });
 
-  it('is asked again when what was approved has changed, and sees both', async () => {
+  it('decides again when facts changed, and sees both values', async () => {
     const priceFile = join(scene.server.folder, 'price.txt');
     writeFileSync(priceFile, '95');
     const { run, link } = await asked({ priceFile });
@@ -130,14 +130,14 @@ describe('whoever has a link', () => {
     await approve(first);
     await says(first, /Waiting for approval/);
     const second = await scene.openLink(await scene.link(run, 'user:ann', 2));
-    expect(await wordsOf(second)).toMatch(/for the second time.*Buy a drill for \$95\?.*What changed.*80.*95/s);
+    expect(await wordsOf(second)).toMatch(/for the second time.*Buy a drill for \$95\?.*Facts that changed.*80.*95/s);
     await approve(second);
     await says(second, /The run has ended:\s*Succeeded/);
     await says(first, /The run has ended:\s*Succeeded/);
     expect(await resultOf(run)).toMatchObject({ price: 95 });
   });
 
-  it('decides with another where two are needed', async () => {
+  it('decides together with another approver if two are needed', async () => {
     const { run, link } = await asked({ approvers: ['user:ann', 'user:bob'], quorum: 2 });
     const ann = await scene.openLink(link);
     const bob = await scene.openLink(await scene.link(run, 'user:bob'));
@@ -152,12 +152,12 @@ describe('whoever has a link', () => {
   });
 
   it.each([true, false])(
-    'is told where changes are no JSON, and sends them when they are (script: %s)',
+    'sees where changes are not JSON, and submits corrected ones (JavaScript: %s)',
     async (script) => {
       const { run, link } = await asked({ editable: true });
       const page = await scene.openLink(link, { javaScriptEnabled: script, refusals: [400] });
       await page.getByText('Approve with changes').click();
-      const editor = page.getByLabel(/as JSON/);
+      const editor = page.getByLabel(/\(JSON\)/);
       await editor.fill('{\n  "price": 70,\n}');
       await page.getByLabel('Comment').fill('Cheaper.');
       await approve(page);
@@ -173,7 +173,7 @@ describe('whoever has a link', () => {
     },
   );
 
-  it('decides with JavaScript off, and finds out what came of it', async () => {
+  it('decides without JavaScript, and sees the outcome', async () => {
     const { run, link } = await asked();
     const page = await scene.openLink(link, { javaScriptEnabled: false });
     await page.getByLabel('Comment').fill('No script.');
@@ -184,12 +184,12 @@ describe('whoever has a link', () => {
     expect(await wordsOf(page)).toMatch(/The run has ended:\s*Succeeded/);
   });
 
-  it('decides by keyboard alone', async () => {
+  it('decides with the keyboard alone', async () => {
     const { run, link } = await asked();
     const page = await scene.openLink(link);
     const focused = () => page.evaluate('document.activeElement.textContent.trim() || document.activeElement.id');
     await page.keyboard.press('Tab');
-    expect(await focused()).toBe('Skip to the content');
+    expect(await focused()).toBe('Skip to content');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     expect(await focused()).toBe('comment');
@@ -202,7 +202,7 @@ describe('whoever has a link', () => {
     await scene.until(run, 'SUCCEEDED');
   });
 
-  it('decides on a phone, without scrolling to the side', async () => {
+  it('decides on a phone without scrolling sideways', async () => {
     const { run, link } = await asked({
       item: `a ${UNBROKEN}`,
       editable: true,
@@ -218,22 +218,25 @@ describe('whoever has a link', () => {
     await scene.until(run, 'SUCCEEDED');
   });
 
-  it.each(['light', 'dark'] as const)('meets no barrier before and after, in %s', async (colorScheme) => {
-    const { link } = await asked({ editable: true });
-    const page = await scene.openLink(link, { colorScheme });
-    expect(await accessibilityViolations(page)).toEqual([]);
-    await page.getByText('Approve with changes').click();
-    await page.getByLabel(/as JSON/).fill('{');
-    await approve(page);
-    await says(page, /Line 1/);
-    expect(await accessibilityViolations(page)).toEqual([]);
-    await page.getByLabel(/as JSON/).fill('');
-    await approve(page);
-    await says(page, /The run has ended:\s*Succeeded/);
-    expect(await accessibilityViolations(page)).toEqual([]);
-  });
+  it.each(['light', 'dark'] as const)(
+    'meets no accessibility violation before and after the decision in %s mode',
+    async (colorScheme) => {
+      const { link } = await asked({ editable: true });
+      const page = await scene.openLink(link, { colorScheme });
+      expect(await accessibilityViolations(page)).toEqual([]);
+      await page.getByText('Approve with changes').click();
+      await page.getByLabel(/\(JSON\)/).fill('{');
+      await approve(page);
+      await says(page, /Line 1/);
+      expect(await accessibilityViolations(page)).toEqual([]);
+      await page.getByLabel(/\(JSON\)/).fill('');
+      await approve(page);
+      await says(page, /The run has ended:\s*Succeeded/);
+      expect(await accessibilityViolations(page)).toEqual([]);
+    },
+  );
 
-  it('finds nothing behind a link that was made up', async () => {
+  it('sees an error page for a forged link', async () => {
     const page = await scene.openLink(`${scene.server.url}/approvals/${'x'.repeat(43)}`, { refusals: [404] });
     expect(await wordsOf(page)).toMatch(/404/);
     expect(await accessibilityViolations(page)).toEqual([]);

@@ -3,43 +3,43 @@ import { describe, expect, it } from 'vitest';
 import { createScene, exampleFile, POLL_OPTIONS, runPath } from './scene.ts';
 import { shoot } from './shoot.ts';
 
-// What a newcomer does in the first minutes. With UPDATE_SCREENSHOTS=1 the pictures of the documentation are taken here.
+// What a new user does in the first minutes. With UPDATE_SCREENSHOTS=1 these tests take the screenshots of the docs.
 const scene = createScene(['travel', 'refunds', 'model-loop'].map(exampleFile));
-/** As tall as any page, so that all parts of one are loaded. */
+/** Taller than any page, so that all of its parts are loaded. */
 const TALL = { viewport: { width: 1280, height: 4000 } };
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).click();
 const follow = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).first().click();
 const wordsOf = (page: Page) => page.locator('main').innerText();
 const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), POLL_OPTIONS).toMatch(words);
 
-describe('a newcomer', () => {
-  it('starts the travel agent, approves, is asked again since the fare changed, and has a ticket', async () => {
+describe('a new user', () => {
+  it('starts the travel agent, approves, approves the changed fare again, and gets a ticket', async () => {
     const page = await scene.open('/', TALL);
-    await says(page, /Nothing waits for an answer/);
+    await says(page, /No pending approvals/);
     await follow(page, 'Start a run');
     await follow(page, 'travel');
     await page.getByLabel('Id (optional)').fill('trip-tokyo');
     await page.getByLabel('Owner (optional)').fill('ann');
     await shoot(page, 'start', { operator: 940 });
-    await press(page, 'Start');
-    await says(page, /It waits for\s*an answer: book/);
+    await press(page, 'Start run');
+    await says(page, /Waiting for\s*approval: book/);
     const first = await scene.openLink(await scene.link('trip-tokyo'));
     await says(first, /Book a flight to Tokyo for \$1,200\?.*HP 204 from Hamburg/s);
     await press(first, 'Approve');
     await says(first, /Approved/);
     const again = await scene.openLink(await scene.link('trip-tokyo', 'user:ann', 2));
-    await says(again, /Book a flight to Tokyo for \$1,500\?.*What changed.*1,?200.*1,?500/s);
+    await says(again, /Book a flight to Tokyo for \$1,500\?.*Facts that changed.*1,?200.*1,?500/s);
     await shoot(again, 'approval', { operator: 1400, phone: 2200 });
     await press(again, 'Approve');
     await says(again, /The run has ended:\s*Succeeded/);
     await shoot(again, 'approved', { phone: 900 });
     await says(page, /Succeeded.*booked\s*true/s);
     await page.goto(`${scene.server.url}/console/runs/trip-tokyo`);
-    await says(page, /Questions\s*Book a flight/);
+    await says(page, /Approvals\s*Book a flight/);
     await shoot(page, 'run', { operator: 900, phone: 900 });
   });
 
-  it('lets two people of finance decide on a refund, for less', async () => {
+  it('lets two people of finance approve a smaller refund', async () => {
     const run = await scene.start(
       'refunds',
       { order: 'o-17', reason: 'The left side is silent.' },
@@ -51,16 +51,16 @@ describe('a newcomer', () => {
     await press(ann, 'Approve');
     await says(ann, /You approved this.*1 more approval needed/s);
     await bob.getByText('Approve with changes').click();
-    await press(bob, 'Start from what is shown');
+    await press(bob, 'Copy what is shown');
     const { facts } = (await scene.api(`${runPath(run)}/approvals/refund`)).json as { facts: { amount: number } };
-    expect(JSON.parse(await bob.getByLabel(/as JSON/).inputValue())).toEqual(facts);
-    await bob.getByLabel(/as JSON/).fill('{ "amount": 40 }');
+    expect(JSON.parse(await bob.getByLabel(/\(JSON\)/).inputValue())).toEqual(facts);
+    await bob.getByLabel(/\(JSON\)/).fill('{ "amount": 40 }');
     await press(bob, 'Approve');
     await says(bob, /The run has ended:\s*Succeeded/);
     expect((await scene.api(runPath(run))).json.result).toMatchObject({ refunded: true, paid: 40 });
   });
 
-  it('sees what a model is about to do, lets it, and forks the conversation with another prompt', async () => {
+  it('approves the action of a model, and forks the conversation with another prompt', async () => {
     const message = 'Tell our customers in Lisbon that the shop is closed on Friday.';
     const run = await scene.start('model-loop', { message }, { id: 'mail-lisbon', owner: 'bob', tags: ['demo'] });
     await scene.start('refunds', { order: 'o-17', reason: 'It came too late.' }, { id: 'refund-2', owner: 'bob' });
@@ -78,7 +78,7 @@ describe('a newcomer', () => {
     await shoot(page, 'runs', { operator: 900, phone: 900 });
     await page.goto(`${scene.server.url}/console/runs/${run}`);
     await says(page, /Conversation\s*user\s*Tell our customers in Lisbon/);
-    await follow(page, 'Open the question');
+    await follow(page, 'Open request');
     expect(await wordsOf(page)).toMatch(/written by.*No model is called/s);
     await press(page, 'Approve');
     await says(page, /Approved/);
@@ -90,12 +90,12 @@ describe('a newcomer', () => {
     await says(page, /Conversation.*The mail is sent\./s);
     await shoot(page, 'checkpoint', { operator: 900 });
     await follow(page, 'Fork from here');
-    const state = page.getByLabel('State, as JSON');
+    const state = page.getByLabel('State (JSON)');
     await state.fill((await state.inputValue()).replace('short mails', 'mails as short as a telegram'));
     await shoot(page, 'fork', { operator: 900 });
     await press(page, /^Fork from checkpoint \d+$/);
-    await says(page, /This is the fork/);
-    await page.getByText('The whole state').click();
+    await says(page, /Fork created/);
+    await page.getByText('Full state').click();
     await says(page, /as short as a telegram/);
   });
 });

@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core';
 import { HOOK } from './watched.ts';
 
-/** A text that tries to be markup, an attribute, a script, a template; what gets through calls the hook with the field. */
+/** A text that tries to become markup, an attribute, a script or a template; if one succeeds, it calls the hook. */
 export const hostile = (field: string): string =>
   `${field} </script></title></textarea><svg/onload=${HOOK}('${field}')>"'><img src=x onerror=${HOOK}('${field}')>{{${HOOK}('${field}')}}\${${HOOK}('${field}')}`;
 
-/** The same for what is kept short, such as ids. */
+/** A short variant for ids. */
 export const hostileId = (field: string): string => `${field}"><img src=x onerror=${HOOK}('${field}')>`;
 
-/** An address that runs where somebody makes a link of it. */
+/** A URL that executes if a page links it. */
 export const hostileUrl = (field: string): string =>
   `javascript:${HOOK}('${field.replaceAll(' ', '-')}')//https://example.com`;
 
@@ -20,7 +20,7 @@ export const hostileHtml = (field: string): string =>
 export const hostileSvg = (field: string): string =>
   `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="${HOOK}('${field}')"><script>${HOOK}('${field}')</script></svg>`;
 
-/** Markup on a page that only a stored text can have made, whether it ran or not. */
+/** Markup on a page that only stored text can have created, whether it ran or not. */
 export const planted = (page: Page): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('*')].filter((element) =>
     [...element.attributes].some(({ name, value }) => /^on/i.test(name) || name === 'srcdoc' ||

@@ -7,8 +7,8 @@ import { hostile, hostileHtml, hostileId, hostileSvg, hostileUrl, planted } from
 import { agentFile, createScene, POLL_OPTIONS } from './scene.ts';
 import { watch } from './watched.ts';
 
-// Each text tries to be markup, an attribute, a script, a template or an address that runs. The tests of this file follow
-// one another: a run goes from its start to its end, and then every page that tells of it is looked at.
+// Each text tries to become markup, an attribute, a script, a template or an executable URL. The tests of this file build
+// on one another: a run goes from its start to its end, then every page about it is checked.
 const scene = createScene([agentFile('hostile')]);
 const AGENT = hostileId('agent');
 const RUN = hostileId('run');
@@ -16,23 +16,23 @@ const SAVED = hostileId('saved');
 const apiOf = (run: string) => `/api/runs/${encodePathId(run)}`;
 const pageOf = (run: string) => `/console/runs/${encodePathId(run)}`;
 
-/** All that a page says, with what is folded and what it loads by itself. */
+/** The whole text of a page, with collapsed and lazily loaded parts. */
 async function wordsOf(page: Page): Promise<string> {
   await expect.poll(() => page.locator('[data-load], [aria-busy]').count(), POLL_OPTIONS).toBe(0);
   await page.evaluate(`document.querySelectorAll('details').forEach((details) => { details.open = true; })`);
   return page.locator('body').innerText();
 }
 
-/** What of these texts is not on the page as it was stored. */
+/** The texts that are not on the page as stored. */
 const missing = (words: string, texts: readonly string[]): string[] => texts.filter((text) => !words.includes(text));
 
-/** A window that is as tall as any page, so that all parts of one are loaded. */
+/** A window that is taller than any page, so that all of its parts are loaded. */
 const TALL = { viewport: { width: 1280, height: 8000 } };
 
 const ended = async (run: string) => (await scene.api(apiOf(run))).json.status;
 
-describe('what was stored to be script', () => {
-  it('is text on the page behind a link, before and after the answer, and in a list that is open', async () => {
+describe('stored hostile text', () => {
+  it('stays text on the page of a link, before and after the decision, and in an open list', async () => {
     const list = await scene.open('/console/inbox', TALL);
     await scene.start(
       AGENT,
@@ -51,28 +51,28 @@ describe('what was stored to be script', () => {
     expect(await planted(list)).toEqual([]);
 
     await page.getByLabel('Comment').fill(hostile('comment'));
-    await page.getByLabel(/as JSON/).fill(JSON.stringify({ [hostile('edit')]: hostile('edit value') }));
+    await page.getByLabel(/\(JSON\)/).fill(JSON.stringify({ [hostile('edit')]: hostile('edit value') }));
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByText('Approved').first().waitFor();
     expect(missing(await wordsOf(page), ['comment', 'edit', 'edit value'].map(hostile))).toEqual([]);
     expect(await planted(page)).toEqual([]);
   });
 
-  it('is text in what is said of a form that was refused', async () => {
+  it('stays text in the error of a rejected form', async () => {
     await scene.start(AGENT, {}, { id: hostileId('other') });
     const page = await scene.openLink(await scene.link('', 'user:ann', 2), { ...TALL, refusals: [400] });
     await page.evaluate(`document.querySelectorAll('textarea').forEach((area) => area.classList.remove('json'))`);
     await page.getByLabel('Comment').fill(hostile('refused comment'));
     await wordsOf(page);
-    await page.getByLabel(/as JSON/).fill(hostile('refused edit'));
+    await page.getByLabel(/\(JSON\)/).fill(hostile('refused edit'));
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByRole('alert').waitFor();
     expect(await page.getByLabel('Comment').inputValue()).toBe(hostile('refused comment'));
-    expect(await page.getByLabel(/as JSON/).inputValue()).toBe(hostile('refused edit'));
+    expect(await page.getByLabel(/\(JSON\)/).inputValue()).toBe(hostile('refused edit'));
     expect(await planted(page)).toEqual([]);
   });
 
-  it('is never opened by a browser as what it says that it is', async () => {
+  it('is never opened by a browser as the type that it claims', async () => {
     const link = await scene.link('', 'user:ann', 2);
     const page = await scene.openLink(link, TALL);
     await wordsOf(page);
@@ -88,15 +88,15 @@ describe('what was stored to be script', () => {
       expect(headers.get('content-security-policy')).toMatch(/sandbox/);
       expect([headers.get('x-content-type-options'), headers.get('x-planted')]).toEqual(['nosniff', null]);
       const loaded = await context.newPage();
-      // A file to be saved is no page: the browser says so, and stays where it was.
+      // The browser downloads the file instead of opening it as a page.
       await loaded.goto(url).catch((error) => expect(String(error)).toMatch(/Download is starting/));
       await loaded.close();
     }
-    // Where it draws an image by itself, the browser tells in its console what the policy keeps it from.
+    // When the browser draws an image, its console reports what the policy blocks.
     expect(wrongs.filter((wrong) => !wrong.startsWith('The console says: '))).toEqual([]);
   });
 
-  it('is text on every page of the console that a run leads to', async () => {
+  it('stays text on every console page that a run links to', async () => {
     const store = checkpointStore({ folder: scene.server.folder, writer: hostileId('writer') });
     onTestFinished(() => store.close());
     const { version } = await store.save({
@@ -200,7 +200,7 @@ describe('what was stored to be script', () => {
     expect(missing(words, [...texts, ...ids, ...others])).toEqual([]);
   });
 
-  it('is text where an address brings it along', async () => {
+  it('stays text when it is part of a URL', async () => {
     const page = await scene.open('/console', { refusals: [400, 404, 410] });
     const text = encodeURIComponent(hostile('address'));
     const id = encodeURIComponent(hostileId('address'));
@@ -224,11 +224,11 @@ describe('what was stored to be script', () => {
   });
 });
 
-/** What the fields of a page hold. */
+/** The values of the form fields of a page. */
 const valuesOf = (page: Page): Promise<string> =>
   page.evaluate(`[...document.querySelectorAll('input, textarea')].map((field) => field.value).join('\\n')`);
 
-/** The pages of the console that a page leads to; of forms that are the same for each checkpoint, one. */
+/** The console pages that a page links to; only one of the forms that are the same for each checkpoint. */
 const linksOf = (page: Page): Promise<string[]> =>
   page.evaluate(
     `[...document.querySelectorAll('a[href^="/console"]')].map((link) => link.getAttribute('href').replace(/#.*/, ''))

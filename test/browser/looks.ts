@@ -7,7 +7,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** What axe-core finds wrong with a page for those who cannot see it, use no mouse, or see badly; each with where. */
+/** The accessibility violations that axe-core finds on a page, with their elements. */
 export async function accessibilityViolations(page: Page): Promise<string[]> {
   await page.evaluate(`${axe.source};0`);
   const violations: Violation[] = await page.evaluate('axe.run().then(({ violations }) => violations)');
@@ -16,7 +16,7 @@ export async function accessibilityViolations(page: Page): Promise<string[]> {
   );
 }
 
-/** What sticks out of a page to the side, so that it must be scrolled there to be read, or is cut off there. */
+/** The elements that overflow a page sideways, or are cut off. */
 export const overflowingElements = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const width = document.documentElement.clientWidth;

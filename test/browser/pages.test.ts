@@ -11,7 +11,7 @@ const UNBROKEN = 'unbroken'.repeat(20);
 const TALL = { width: 1280, height: 5000 };
 const PHONE = { width: 360, height: 740 };
 
-// A run in each way that a page can show one, with long names, large states and everything that is optional.
+// Runs in every state that a page can show, with long names, large states and all optional fields.
 beforeAll(async () => {
   const store = checkpointStore({ folder: scene.server.folder });
   await store.save({
@@ -71,38 +71,38 @@ beforeAll(async () => {
   await scene.until('waits', 'WAITING_FOR_SIGNAL');
 }, 120_000);
 
-/** Waits until all parts that a page brings in by itself are there. */
+/** Waits until all lazily loaded parts of a page are there. */
 const loaded = (page: Page) =>
   expect.poll(() => page.locator('[data-load], [aria-busy]').count(), POLL_OPTIONS).toBe(0);
 
 describe.each([
   ['the inbox', '/console/inbox'],
-  ['an inbox with nothing in it', '/console/inbox?as=user:nobody'],
+  ['an empty inbox', '/console/inbox?as=user:nobody'],
   ['the list of runs', '/console/runs'],
   ['a search that finds nothing', '/console/runs?agent=none&period=1h'],
-  ['the form that starts a run', '/console/start?agent=parcel'],
-  ['a run that asks', '/console/runs/asks'],
-  ['a run that waits', '/console/runs/waits'],
+  ['the start form', '/console/start?agent=parcel'],
+  ['a run that waits for approval', '/console/runs/asks'],
+  ['a run that waits for a signal', '/console/runs/waits'],
   ['a run that failed', '/console/runs/failed'],
-  ['a run that is over', '/console/runs/done'],
+  ['a run that has ended', '/console/runs/done'],
   ['a conversation', '/console/runs/talk'],
   ['a run that a program saved', '/console/runs/saved'],
   ['a checkpoint', '/console/runs/saved/checkpoints/1'],
   ['a checkpoint of a conversation', '/console/runs/talk/checkpoints/6'],
-  ['a piece of a state', '/console/runs/saved/checkpoints/1?part=state&at=/lines&from=100'],
-  ['a difference', '/console/runs/saved/diff?before=1&after=2'],
-  ['the questions of a run', '/console/runs/done/questions'],
+  ['a part of a state', '/console/runs/saved/checkpoints/1?part=state&at=/lines&from=100'],
+  ['a diff', '/console/runs/saved/diff?before=1&after=2'],
+  ['the approvals of a run', '/console/runs/done/questions'],
   ['the forks of a run', '/console/runs/talk/lineage'],
-  ['a question', '/console/runs/asks/approvals/buy'],
-  ['a question that was answered', '/console/runs/done/approvals/buy'],
-  ['the form that cancels', '/console/runs/waits/cancel'],
-  ['the form that retries', '/console/runs/failed/retry'],
-  ['the form that signals', '/console/runs/waits/signal'],
-  ['the form that rewinds', '/console/runs/done/rewind'],
-  ['the form that forks', '/console/runs/talk/fork?version=4'],
-  ['what is not there', '/console/runs/nothing'],
+  ['a pending approval', '/console/runs/asks/approvals/buy'],
+  ['a decided approval', '/console/runs/done/approvals/buy'],
+  ['the cancel form', '/console/runs/waits/cancel'],
+  ['the retry form', '/console/runs/failed/retry'],
+  ['the signal form', '/console/runs/waits/signal'],
+  ['the rewind form', '/console/runs/done/rewind'],
+  ['the fork form', '/console/runs/talk/fork?version=4'],
+  ['a missing run', '/console/runs/nothing'],
 ])('%s', (_, path) => {
-  it('has no barrier at a desk in light and on a phone in dark, and fits the phone', async () => {
+  it('is accessible on a desktop in light mode and on a phone in dark mode, and fits the phone', async () => {
     const page = await scene.open(path, { viewport: TALL, refusals: [404] });
     await loaded(page);
     await page.evaluate(`document.querySelectorAll('details').forEach((details) => { details.open = true; })`);
@@ -114,7 +114,7 @@ describe.each([
   });
 });
 
-it('a state that is too large for a page comes in pieces', async () => {
+it('shows a state that is too large for a page in parts', async () => {
   const page = await scene.open('/console/runs/long/checkpoints/1');
   const count = () => page.getByText(/line \d+ of a long text/).count();
   const before = await count();

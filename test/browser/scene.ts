@@ -9,28 +9,28 @@ import { render } from '../../cli/terminal/line.ts';
 import { launch } from './browser.ts';
 import { type WatchOptions, watch } from './watched.ts';
 
-/** How long a condition may take to come true: processes of agents start slowly where much else goes on. */
+/** How long a condition may take: agent processes start slowly on a busy machine. */
 export const POLL_OPTIONS = { timeout: 60_000, interval: 100 };
 
 /** A browser, and the local server with agents that really run, for one file of tests. */
 export interface Scene {
   readonly browser: Browser;
   readonly server: LocalServer;
-  /** A page in a context of its own that is let into the console; what went wrong with it fails the test at its end. */
+  /** Opens a page of the console in its own browser context; any problem on the page fails the test at its end. */
   open(path: string, options?: WatchOptions): Promise<Page>;
-  /** The same for somebody who has nothing but a link. */
+  /** Opens a page without access to the console. */
   openLink(url: string, options?: WatchOptions): Promise<Page>;
-  /** Starts a run as a program does. */
+  /** Starts a run through the API. */
   start(
     agent: string,
     input: unknown,
     options?: { readonly id?: string } & Readonly<Record<string, unknown>>,
   ): Promise<string>;
-  /** The link that a person was sent, once it was. `ask` 2 is that of the question that came after the first one. */
+  /** Waits for the approval link of a person. `ask` 2 is that of the follow-up request. */
   link(run: string, person?: string, ask?: number): Promise<string>;
   /** Waits until a run has a status. */
   until(run: string, status: string): Promise<void>;
-  /** What the API answers to a program with the key. */
+  /** Calls the API with the key of the server. */
   api(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<Answer>;
 }
 
@@ -39,11 +39,11 @@ interface Answer {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** Sets the scene for a file of tests. */
+/** Starts a browser and a server for a file of tests. */
 export function createScene(files: readonly string[]): Scene {
   let browser: Browser | undefined;
   let server: LocalServer | undefined;
-  const said: string[] = [];
+  const output: string[] = [];
   let folder: string | undefined;
 
   beforeAll(async () => {
@@ -53,7 +53,7 @@ export function createScene(files: readonly string[]): Scene {
       files,
       folder,
       watch: false,
-      print: (line) => void said.push(render(line, (_, text) => text)),
+      print: (line) => void output.push(render(line, (_, text) => text)),
       timing: { pollIntervalMs: 50, sweepIntervalMs: 200, crashBackoffMs: 50 },
     });
     await server.ready;
@@ -64,13 +64,13 @@ export function createScene(files: readonly string[]): Scene {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
-  const there = <T>(thing: T | undefined): T => {
-    if (thing === undefined) throw new Error('The scene is set before the first test, not while tests are collected.');
+  const ready = <T>(thing: T | undefined): T => {
+    if (thing === undefined) throw new Error('The scene is ready in tests and hooks, not while tests are collected.');
     return thing;
   };
 
   async function openPage(options: WatchOptions): Promise<Page> {
-    const { context, wrongs } = await watch(there(browser), options);
+    const { context, wrongs } = await watch(ready(browser), options);
     onTestFinished(async () => {
       await context.close();
       expect(wrongs).toEqual([]);
@@ -82,7 +82,7 @@ export function createScene(files: readonly string[]): Scene {
     path: string,
     { method = 'GET', body }: { method?: string; body?: unknown } = {},
   ): Promise<Answer> {
-    const { url, key } = there(server);
+    const { url, key } = ready(server);
     const response = await fetch(url + path, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -94,15 +94,15 @@ export function createScene(files: readonly string[]): Scene {
 
   const scene: Scene = {
     get browser() {
-      return there(browser);
+      return ready(browser);
     },
     get server() {
-      return there(server);
+      return ready(server);
     },
     async open(path, options = {}) {
       const page = await openPage(options);
-      await page.goto(there(server).keyedUrl);
-      await page.goto(there(server).url + path);
+      await page.goto(ready(server).keyedUrl);
+      await page.goto(ready(server).url + path);
       return page;
     },
     async openLink(url, options = {}) {
@@ -117,10 +117,10 @@ export function createScene(files: readonly string[]): Scene {
     },
     link: (run, person = 'user:ann', ask = 1) =>
       vi.waitFor(() => {
-        const asked = said.flatMap((line, i) => (line.includes(run) && line.includes(' asks ') ? [i] : []));
-        const sent = said.slice(asked[ask - 1]).find((line) => line.includes(`${person}  http`));
+        const asked = output.flatMap((line, i) => (line.includes(run) && line.includes(' asks ') ? [i] : []));
+        const sent = output.slice(asked[ask - 1]).find((line) => line.includes(`${person}  http`));
         const [url] = sent?.match(/http\S+/) ?? [];
-        if (asked.length < ask || !url) throw new Error(`${person} was sent no link:\n${said.join('\n')}`);
+        if (asked.length < ask || !url) throw new Error(`${person} received no link:\n${output.join('\n')}`);
         return url;
       }, POLL_OPTIONS),
     until: (run, status) =>
@@ -130,12 +130,12 @@ export function createScene(files: readonly string[]): Scene {
   return scene;
 }
 
-/** Where the API has a run. */
+/** The path of a run in the API. */
 export const runPath = (run: string): string => `/api/runs/${encodeURIComponent(run)}`;
 
-/** The files of agents of these tests. */
+/** The file of an agent of these tests. */
 export const agentFile = (name: string): string => fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url));
 
-/** The files of the examples. */
+/** The file of an example agent. */
 export const exampleFile = (name: string): string =>
   fileURLToPath(new URL(`../../examples/${name}/agent.ts`, import.meta.url));

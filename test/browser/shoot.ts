@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 const FOLDER = fileURLToPath(new URL('../../docs/images', import.meta.url));
 const WIDTHS = { operator: 1280, phone: 360 };
 
-// Moments differ from day to day; pictures should only differ when pages do. So it is always the same day in them.
+// Screenshots always show the same date, so that they change only when pages do.
 const SAME_DAY = `(() => {
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
   for (const time of document.querySelectorAll('time[data-at]')) {
@@ -14,15 +14,15 @@ const SAME_DAY = `(() => {
   }
 })()`;
 
-// The name of this machine, and where somebody edits.
+// Hides the host name, and scrolls editors to the top.
 const SAME_MACHINE = `for (const fact of document.querySelectorAll('dd bdi')) {
   if (fact.textContent.startsWith('${hostname()}/')) fact.textContent = 'laptop/4711';
 }
 for (const editor of document.querySelectorAll('textarea')) editor.scrollTop = 0;`;
 
 /**
- * Takes pictures of a page for the documentation, where UPDATE_SCREENSHOTS is set: NAME.png and NAME-phone.png, each as
- * high as the page is and at most as is said.
+ * Takes screenshots of a page for the docs if UPDATE_SCREENSHOTS is set: NAME.png and NAME-phone.png, cut at the given
+ * heights.
  */
 export async function shoot(
   page: Page,
@@ -33,8 +33,8 @@ export async function shoot(
   const before = page.viewportSize();
   await page.emulateMedia({ reducedMotion: 'reduce' });
   for (const size of ['operator', 'phone'] as const) {
-    const most = heights[size];
-    if (most === undefined) continue;
+    const maxHeight = heights[size];
+    if (maxHeight === undefined) continue;
     const width = WIDTHS[size];
     await page.setViewportSize({ width, height: 200 });
     await page.evaluate(`document.activeElement?.blur(); window.scrollTo(0, 0); ${SAME_DAY}; ${SAME_MACHINE}`);
@@ -43,7 +43,7 @@ export async function shoot(
       path: `${FOLDER}/${name}${size === 'phone' ? '-phone' : ''}.png`,
       animations: 'disabled',
       fullPage: true,
-      clip: { x: 0, y: 0, width, height: Math.min(height, most) },
+      clip: { x: 0, y: 0, width, height: Math.min(height, maxHeight) },
     });
   }
   if (before) await page.setViewportSize(before);

@@ -1,25 +1,25 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 
-/** A context whose pages are watched: whatever ought not to happen on any page is in `wrongs`. */
+/** A browser context that records every problem of its pages. */
 export interface Watched {
   readonly context: BrowserContext;
-  /** What went wrong so far, in words. */
+  /** The problems so far. */
   readonly wrongs: string[];
 }
 
 export interface WatchOptions extends BrowserContextOptions {
-  /** Statuses of answers that a test asks for, such as 409: the browser complains of them in its console. */
+  /** Error statuses that a test expects, such as 409, which the browser reports in its console. */
   readonly refusals?: readonly number[];
 }
 
-/** The global function that hostile texts call; a page that runs it took a text for a script. */
+/** The global function that hostile texts call; a call means that a page executed stored text. */
 export const HOOK = '__xss';
 
 const DEFAULTS = { viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'UTC' };
 
 /**
- * A context that sees errors and warnings in the console, uncaught errors, what the Content-Security-Policy had to stop,
- * dialogs, calls of the hook, and requests that leave this machine or carry a link as their referrer.
+ * Records console errors and warnings, uncaught errors, violations of the content security policy, dialogs, calls of the
+ * hook, and requests that leave this machine or send an approval link as the referrer.
  */
 export async function watch(browser: Browser, { refusals = [], ...options }: WatchOptions = {}): Promise<Watched> {
   const wrongs: string[] = [];
@@ -28,10 +28,10 @@ export async function watch(browser: Browser, { refusals = [], ...options }: Wat
   };
   const context = await browser.newContext({ ...DEFAULTS, ...options });
   context.setDefaultTimeout(60_000);
-  const told = refusals.map((status) => `the server responded with a status of ${status}`);
+  const expected = refusals.map((status) => `the server responded with a status of ${status}`);
   context.on('console', (message) => {
     const text = message.text();
-    if (!['error', 'warning'].includes(message.type()) || told.some((part) => text.includes(part))) return;
+    if (!['error', 'warning'].includes(message.type()) || expected.some((part) => text.includes(part))) return;
     tell(`The console says: ${text} (${message.location().url})`);
   });
   context.on('weberror', (event) => tell(`A script threw: ${event.error().message}`));
@@ -55,5 +55,5 @@ export async function watch(browser: Browser, { refusals = [], ...options }: Wat
 const staysHere = ({ protocol, hostname }: URL): boolean =>
   ['data:', 'blob:', 'about:'].includes(protocol) || hostname === '127.0.0.1';
 
-/** Whether an address lets in whoever has it: a link to an approval, or the key of the server. */
+/** Whether a URL is a credential: an approval link, or one with the key of the server. */
 const isSecret = (url: string): boolean => /^http:\/\/[^/]+\/approvals\/(?!assets\/)|[?&]key=/.test(url);

@@ -1,4 +1,4 @@
-// A loop over a state of messages, for the tests in a browser: each turn answers, and the last one asks before it ends.
+// A chat loop for the browser tests: each turn adds an answer, until there are two.
 import { agent } from 'waitstate';
 
 interface Message {

@@ -1,4 +1,4 @@
-// An agent all of whose texts try to become markup or script in the console.
+// An agent whose texts all try to become markup or script in the console.
 import { agent, FatalError } from 'waitstate';
 import { hostile, hostileHtml, hostileId, hostileSvg, hostileUrl } from '../hostile-texts.ts';
 

@@ -1,12 +1,12 @@
-// An agent with all that can happen to a run, for the tests in a browser: it crashes, waits for a signal, fails, is undone.
+// An agent for the browser tests that crashes, waits for a signal, fails and is undone.
 import { existsSync, writeFileSync } from 'node:fs';
 import { agent, FatalError } from 'waitstate';
 
 export interface Parcel {
   readonly to: string;
-  /** Written before the process dies; when it is there, it does not. */
+  /** Created before the process crashes; if it exists, the process does not crash. */
   readonly crashFile?: string;
-  /** While it is not there, nothing can be delivered. */
+  /** While it does not exist, the delivery fails. */
   readonly roadFile?: string;
 }
 

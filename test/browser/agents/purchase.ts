@@ -1,4 +1,4 @@
-// An agent that asks, for the tests in a browser: its input says whom, how and until when.
+// An agent for the browser tests that requests an approval as its input says.
 import { readFileSync } from 'node:fs';
 import { agent } from 'waitstate';
 
@@ -10,7 +10,7 @@ export interface Purchase {
   readonly timeoutSeconds?: number;
   readonly editable?: boolean;
   readonly show?: unknown;
-  /** A file with what it costs by the time that somebody approved. */
+  /** A file with the price at the time of the approval. */
   readonly priceFile?: string;
 }
 
