@@ -10,7 +10,7 @@ const edit = <T>(state: T, change: Edit<T>): Promise<T> => applyEdit(state, chan
 describe('an edit of a draft', () => {
   const state = () => loaded({ a: { b: { c: 1 } }, list: [{ n: 1 }, { n: 2 }, { n: 3 }], other: { kept: true } });
 
-  test('leaves the state as it was and shares with it what it did not touch', async () => {
+  test('leaves the state unchanged and shares untouched parts with it', async () => {
     const before = state();
     const after = await edit(before, (draft) => {
       draft.a.b.c = 2;
@@ -22,7 +22,7 @@ describe('an edit of a draft', () => {
     expect(after.a).not.toBe(before.a);
   });
 
-  test('that only looks gives back the very state', async () => {
+  test('returns the original state when it only reads', async () => {
     const before = state();
     const looking = await edit(
       before,
@@ -31,7 +31,7 @@ describe('an edit of a draft', () => {
     expect(looking).toBe(before);
   });
 
-  test('that takes its changes back gives back the very state', async () => {
+  test('returns the original state when it reverts its changes', async () => {
     const before = state();
     const after = await edit(before, (draft) => {
       draft.a.b.c = 9;
@@ -68,7 +68,7 @@ describe('an edit of a draft', () => {
     expect(after.list[2]).toBe(before.list[0]);
   });
 
-  test('may put a part in two places, where each goes on by itself once it is saved', async () => {
+  test('can put a part in two positions, which are independent once saved', async () => {
     const after = await edit(loaded<Record<string, { n: number }>>({ a: { n: 1 } }), (draft) => {
       draft.b = draft.a ?? { n: 0 };
       if (draft.a) draft.a.n = 2;
@@ -76,7 +76,7 @@ describe('an edit of a draft', () => {
     expect(after).toEqual({ a: { n: 2 }, b: { n: 2 } });
   });
 
-  test('gives each place of equal plain parts a draft of its own', async () => {
+  test('gives each occurrence of equal plain parts its own draft', async () => {
     const part = loaded({ n: 1 });
     const before = adopt({ a: part, b: part } as Doc) as { a: { n: number }; b: { n: number } };
     const after = await edit(before, (draft) => {
@@ -85,7 +85,7 @@ describe('an edit of a draft', () => {
     expect(after).toEqual({ a: { n: 2 }, b: { n: 1 } });
   });
 
-  test('leaves no stand-ins behind, wherever the edit has put them', async () => {
+  test('leaves no proxies behind, wherever the edit has put them', async () => {
     const after = await edit(loaded<Record<string, unknown>>({ a: { n: 1 }, b: { n: 2 } }), (draft) => {
       draft.list = [draft.a, { deep: [draft.b] }];
       draft.map = new Map<unknown, unknown>([
@@ -99,7 +99,7 @@ describe('an edit of a draft', () => {
     expect((after.map as Map<string, unknown>).get('a')).toBe(after.a);
   });
 
-  test('gets Maps and Sets as copies that are the same at every look', async () => {
+  test('gets Maps and Sets as copies that stay the same on every read', async () => {
     const inner = (n: number) => Object.freeze({ n });
     const before = Object.freeze({
       map: new Map([['a', inner(1)]]),
@@ -135,7 +135,7 @@ describe('an edit of a draft', () => {
     expect(JSON.stringify(after)).toBe('{"__proto__":{"n":1},"a":2}');
   });
 
-  test('keeps gaps in arrays, and objects without a prototype', async () => {
+  test('keeps holes in arrays, and objects without a prototype', async () => {
     const sparse: unknown[] = [1];
     sparse[3] = 2;
     const bare = Object.freeze(
@@ -150,7 +150,7 @@ describe('an edit of a draft', () => {
     expect(Object.getPrototypeOf(after.bare)).toBeNull();
   });
 
-  test('may return something else, undefined excepted, which means the draft', async () => {
+  test('can return another state; undefined means the draft', async () => {
     expect(await edit(state() as object, () => ({ new: 1 }))).toEqual({ new: 1 });
     expect(await edit(loaded({ n: 1 }) as { n: number } | null, () => null)).toBeNull();
     expect(await edit(5, (n) => n + 1)).toBe(6);
@@ -158,7 +158,7 @@ describe('an edit of a draft', () => {
     expect(await edit(state() as object, (draft) => Reflect.get(draft, 'a'))).toEqual({ b: { c: 1 } });
   });
 
-  test('that fails leaves the state as it was', async () => {
+  test('leaves the state unchanged when it fails', async () => {
     const before = state();
     const failing = edit(before, (draft) => {
       draft.list.length = 0;
@@ -168,7 +168,7 @@ describe('an edit of a draft', () => {
     expect(before).toEqual(state());
   });
 
-  test('of a state that is not frozen works on it directly, as on one that was just migrated', async () => {
+  test('works directly on a state that is not frozen, such as a migrated one', async () => {
     const fresh = { list: [1] };
     const after = await edit(fresh, (draft) => void draft.list.push(2));
     expect(after).toEqual({ list: [1, 2] });

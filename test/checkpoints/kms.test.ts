@@ -42,7 +42,7 @@ describe('a key ring in KMS', () => {
     ]);
   });
 
-  test('names the key that KMS says it used, and asks for that one later', async () => {
+  test('stores the key that KMS used, and unwraps with that key', async () => {
     const { client, mock } = fakeKms();
     const arn = 'arn:aws:kms:eu-central-1:1:key/k';
     mock.on(EncryptCommand).resolves({ KeyId: arn, CiphertextBlob: Buffer.from('blob') });
@@ -53,7 +53,7 @@ describe('a key ring in KMS', () => {
     expect(mock.commandCalls(DecryptCommand)[0]?.args[0].input.KeyId).toBe(arn);
   });
 
-  test('leaves out an owner that there is not, because KMS refuses empty values', async () => {
+  test('omits a missing owner, because KMS rejects empty values', async () => {
     const { client, mock } = fakeKms();
     await kmsKeys({ keyId: 'k', client }).wrap(dataKey, { ...context, owner: '' });
     expect(mock.commandCalls(EncryptCommand)[0]?.args[0].input.EncryptionContext).toEqual({ tenant: 't', run: 'r' });
@@ -66,7 +66,7 @@ describe('a key ring in KMS', () => {
     'NotFoundException',
     'DisabledException',
     'KMSInvalidStateException',
-  ])('says that the key is unavailable when KMS answers %s', async (name) => {
+  ])('throws KEY_UNAVAILABLE when KMS responds with %s', async (name) => {
     const { client, mock } = fakeKms();
     const refusal = awsError(name);
     mock.on(DecryptCommand).rejects(refusal);
@@ -87,7 +87,7 @@ describe('a key ring in KMS', () => {
     expect(mock.calls()).toHaveLength(2);
   });
 
-  test('tries again when KMS is busy', async () => {
+  test('retries when KMS throttles', async () => {
     const { client, mock } = fakeKms();
     mock.on(DecryptCommand).rejectsOnce(awsError('ThrottlingException')).resolves({ Plaintext: dataKey });
     const keys = kmsKeys({ keyId: 'k', client });
@@ -95,14 +95,14 @@ describe('a key ring in KMS', () => {
     expect(mock.calls()).toHaveLength(2);
   });
 
-  test.each([undefined, new Uint8Array(), new Uint8Array(16)])('refuses %j for a data key', async (Plaintext) => {
+  test.each([undefined, new Uint8Array(), new Uint8Array(16)])('rejects %j as a data key', async (Plaintext) => {
     const { client, mock } = fakeKms();
     mock.on(DecryptCommand).resolves({ Plaintext });
     const unwrapped = kmsKeys({ keyId: 'k', client }).unwrap({ by: 'k', wrapped: 'YQ==' }, context);
     await expect(unwrapped).rejects.toMatchObject({ code: 'KEY_UNAVAILABLE' });
   });
 
-  test('refuses an empty wrapping: nobody could open it again', async () => {
+  test('rejects an empty wrapped key, which nobody could unwrap', async () => {
     const { client, mock } = fakeKms();
     mock.on(EncryptCommand).resolves({ CiphertextBlob: new Uint8Array() });
     await expect(kmsKeys({ keyId: 'k', client }).wrap(dataKey, context)).rejects.toMatchObject({
@@ -148,7 +148,7 @@ describe('a store whose keys are in KMS', () => {
     expect(mock.calls()).toHaveLength(1);
   });
 
-  test('begins no run when it may not encrypt', async () => {
+  test('creates no run when it is not allowed to encrypt', async () => {
     const { client, mock } = fakeKms();
     mock.on(EncryptCommand).rejects(awsError('AccessDeniedException'));
     const { store, run, stored } = storesOn(memoryStorage());

@@ -19,7 +19,7 @@ function opening(failures = 0) {
   return { events, open };
 }
 
-describe('a store on a storage that is opened when it is needed', () => {
+describe('a store on a lazily opened storage', () => {
   test('opens it once, with the first call that needs it', async () => {
     const { events, open } = opening();
     const store = createCheckpointStore(open);
@@ -29,7 +29,7 @@ describe('a store on a storage that is opened when it is needed', () => {
     expect(events).toEqual(['opened']);
   });
 
-  test('does not open it for what is refused anyway', async () => {
+  test('does not open it for a call that is rejected anyway', async () => {
     const { events, open } = opening();
     await expect(createCheckpointStore(open).load('')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect(events).toEqual([]);
@@ -43,7 +43,7 @@ describe('a store on a storage that is opened when it is needed', () => {
     expect(events).toEqual(['opened', 'opened']);
   });
 
-  test('closes what it opened, and nothing when it opened nothing', async () => {
+  test('closes the storage only if it was opened', async () => {
     const unused = opening();
     await createCheckpointStore(unused.open).close();
     expect(unused.events).toEqual([]);

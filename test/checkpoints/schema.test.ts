@@ -3,34 +3,34 @@ import { createMigrator, type Schema } from '../../lambda/checkpoints/format/sch
 
 const add = (mark: string) => (state: unknown) => `${state}${mark}`;
 
-describe('a migrator of migrations', () => {
-  test('takes a state from any rung to the top, one by one', () => {
+describe('a schema migrator', () => {
+  test('migrates a state from any version to the newest, one step at a time', () => {
     const migrator = createMigrator({ version: 4, migrations: { 1: add('a'), 2: add('b'), 3: add('c') } });
     expect(migrator.current).toBe(4);
     expect([1, 2, 3, 4].map((from) => migrator.migrate('r', '', from))).toEqual(['abc', 'bc', 'c', '']);
     expect(migrator.migrate('r', '', undefined)).toBe('abc');
   });
 
-  test('takes texts in the order that is given, not in that of the alphabet', () => {
+  test('orders text versions as given, not alphabetically', () => {
     const order = ['1.9.0', '1.10.0', '2.0.0'];
     const migrator = createMigrator({ version: '2.0.0', order, migrations: { '1.9.0': add('a'), '1.10.0': add('b') } });
     expect(order.map((from) => migrator.migrate('r', '', from))).toEqual(['ab', 'b', '']);
   });
 
-  test('may know versions that are newer than its own, and refuses them', () => {
+  test('can know newer versions, and rejects them', () => {
     const migrator = createMigrator({ version: 2, order: [1, 2, 3], migrations: { 1: add('a') } });
     expect(() => migrator.check('r', 3)).toThrow(expect.objectContaining({ code: 'SCHEMA_TOO_NEW' }));
     expect(() => migrator.check('r', 2)).not.toThrow();
   });
 
-  test('begins at the oldest version that can still be met', () => {
+  test('starts at the oldest supported version', () => {
     const migrator = createMigrator({ version: 3, oldest: 2, migrations: { 2: add('b') } });
     expect(migrator.migrate('r', '', 2)).toBe('b');
     expect(migrator.migrate('r', '', undefined)).toBe('b');
     expect(() => migrator.migrate('r', '', 1)).toThrow(expect.objectContaining({ code: 'SCHEMA_INVALID' }));
   });
 
-  test('does not take a number for the text that looks like it', () => {
+  test('distinguishes a number from the same text', () => {
     const migrator = createMigrator({ version: 2, migrations: { 1: add('a') } });
     expect(() => migrator.check('r', '1')).toThrow(expect.objectContaining({ code: 'SCHEMA_TOO_NEW' }));
   });
@@ -70,7 +70,7 @@ describe('a migrator of migrations', () => {
     ['with version 0', { version: 0 }, /whole number from 1; found 0/],
     ['with version 1.5', { version: 1.5 }, /whole number from 1; found 1.5/],
     ['with no version', {} as Schema, /need an `order`/],
-  ])('is refused at start-up %s', (_, schema, message) => {
+  ])('is rejected when it is created %s', (_, schema, message) => {
     expect(() => createMigrator(schema)).toThrow(
       expect.objectContaining({ code: 'SCHEMA_INVALID', message: expect.stringMatching(message) }),
     );

@@ -33,7 +33,7 @@ const forged = (run: string, places: ListEntries): StoredRecord => ({
 });
 
 describe('a list', () => {
-  test('has nothing of a tenant other than its own, whatever a record says of its place', async () => {
+  test('has no record of another tenant, no matter which list entry the record has', async () => {
     const { storage, store, put, runsOf } = scene();
     await store('globex').save({ run: 'own', state: 1, status: 'READY', owner: 'ann' });
     const order = timeOrder(NOW);
@@ -52,7 +52,7 @@ describe('a list', () => {
     expect((await storage.records.list('owner', inboxGroup('globex', 'user:ann'))).records).toHaveLength(1);
   });
 
-  test('of what is due has nothing of another shard', async () => {
+  test('has no record of another shard in the due list', async () => {
     const { storage, put } = scene();
     const partition = toPartition('acme', 'r');
     const own = dueGroup(partition);
@@ -65,7 +65,7 @@ describe('a list', () => {
     expect((await records.list('due', dueGroup(link.partition))).records).toMatchObject([link]);
   });
 
-  test('goes on behind what it leaves out', async () => {
+  test('continues after records that it leaves out', async () => {
     const { storage, put } = scene();
     const group = tenantGroup('globex', 'READY');
     for (const n of [1, 2, 3]) await put(forged(`r${n}`, { status: { group, order: `${n}` } }));
@@ -86,7 +86,7 @@ describe('a list of runs', () => {
     return { partition, key: HEAD_KEY, revision: 'x', meta, lists: { [list]: { group, order: timeOrder(NOW) } } };
   };
 
-  test('passes over what nobody can read; who asks for that run is told', async () => {
+  test('skips an unreadable run, which a direct read reports', async () => {
     const { store, put, runsOf } = scene();
     await store('acme').save({ run: 'good', state: 1, status: 'READY' });
     await put(broken('bad', 'status'));
@@ -97,7 +97,7 @@ describe('a list of runs', () => {
     await expect(store('acme').describe('new')).rejects.toMatchObject({ code: 'FORMAT_TOO_NEW' });
   });
 
-  test('reads no more than the first of each shard of what is due, however much others have there', async () => {
+  test('reads only the first entries of each due shard, no matter how many other tenants have there', async () => {
     const { storage, put } = scene();
     const lease = { by: 'w', until: NOW + 60_000, fence: 1 };
     const leased = (tenant: string, run: string, dueAt: number) =>

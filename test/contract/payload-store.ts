@@ -21,21 +21,21 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       return all;
     }
 
-    it('gives back the bytes that were put', async () => {
+    it('returns the stored bytes', async () => {
       const { partition, id } = aName();
       const content = bytes(100_000);
       await store.put(partition, id, content);
       expect(await contentOf(partition, id)).toStrictEqual(content);
     });
 
-    it('takes the part of a buffer that a payload is, and no more', async () => {
+    it('stores only the given view of a buffer', async () => {
       const { partition, id } = aName();
       const content = bytes(100);
       await store.put(partition, id, content.subarray(10, 20));
       expect(await contentOf(partition, id)).toStrictEqual(content.slice(10, 20));
     });
 
-    it('gives back what a stream had', async () => {
+    it('returns the bytes of a stream', async () => {
       const { partition, id } = aName();
       const pieces = [bytes(10), bytes(0), bytes(70_000), bytes(1)];
       await store.put(partition, id, streamOf(pieces));
@@ -51,7 +51,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect((await listed(partition)).map(({ size }) => size)).toStrictEqual([0, 0]);
     });
 
-    it('takes a stream of 20 MB and gives it back in pieces', async () => {
+    it('stores a stream of 20 MB and returns it in chunks', async () => {
       const { partition, id } = aName();
       const written = createHash('sha256');
       const piece = bytes(1_000_000);
@@ -74,7 +74,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(await listed(partition)).toMatchObject([{ id, size: 20_000_000 }]);
     });
 
-    it.each([10, 6_000_000])('leaves nothing behind when a stream fails after pieces of %i bytes', async (size) => {
+    it.each([10, 6_000_000])('leaves nothing behind when a stream fails after chunks of %i bytes', async (size) => {
       const { partition, id } = aName();
       async function* content() {
         yield bytes(size);
@@ -86,7 +86,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(await listed(partition)).toStrictEqual([]);
     });
 
-    it('shares no bytes with those who write or read', async () => {
+    it('shares no memory with writers or readers', async () => {
       const { partition, id } = aName();
       const content = bytes(1000);
       const given = new Uint8Array(content);
@@ -96,7 +96,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(await contentOf(partition, id)).toStrictEqual(content);
     });
 
-    it('has nothing under a name that was not written', async () => {
+    it('returns undefined for an id that was not written', async () => {
       const { partition, id } = aName();
       expect(await store.open(partition, id)).toBeUndefined();
       await store.put(partition, id, bytes(1));
@@ -105,7 +105,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(await store.open(partition.toUpperCase(), id)).toBeUndefined();
     });
 
-    it('is read by several at once', async () => {
+    it('can be read by several readers at once', async () => {
       const { partition, id } = aName();
       const content = bytes(700_000);
       await store.put(partition, id, content);
@@ -125,14 +125,14 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(await listed(other.partition)).toMatchObject([{ id: other.id, size: content.length }]);
     });
 
-    it('says that there is nothing to copy, and makes nothing', async () => {
+    it('returns false for a copy of a missing payload, and creates nothing', async () => {
       const [from, to] = [aName(), aName()];
       expect(await store.copy(from, to)).toBe(false);
       expect(await store.open(to.partition, to.id)).toBeUndefined();
       expect(await listed(to.partition)).toStrictEqual([]);
     });
 
-    it('lists those of a partition, of a tenant and of all, each partition together', async () => {
+    it('lists the payloads of a partition, of a tenant and of all tenants, grouped by partition', async () => {
       const tenant = randomUUID();
       const names = ['a', 'a1', 'b%2F', 'other'].flatMap((run) =>
         ['1', '2', '3'].map((id) => ({ partition: `${tenant}/${run}`, id })),
@@ -154,7 +154,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(await listed(tenant.slice(0, -1))).toStrictEqual([]);
     });
 
-    it('says when a payload was written', async () => {
+    it('reports when a payload was written', async () => {
       const { partition } = aName();
       for (const id of ['1', '2']) await store.put(partition, id, bytes(1));
       const times = (await listed(partition)).toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((one) => one.writtenAt);
@@ -162,7 +162,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(times).toStrictEqual(times.toSorted((a, b) => a - b));
     });
 
-    it('removes what is there, and minds no missing names', async () => {
+    it('removes payloads, and ignores missing ids', async () => {
       const { partition } = aName();
       const ids = Array.from({ length: 12 }, (_, i) => `id${i}`);
       await Promise.all(ids.map((id) => store.put(partition, id, bytes(5))));
@@ -175,7 +175,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(await store.open(partition, 'id0')).toBeUndefined();
     });
 
-    it('takes writes to a partition while others are removed from it', async () => {
+    it('accepts writes to a partition while others are removed from it', async () => {
       const { partition } = aName();
       for (let round = 0; round < 20; round++) {
         await store.put(partition, `old${round}`, bytes(5));

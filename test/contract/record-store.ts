@@ -59,7 +59,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     }
 
     describe('reading and writing', () => {
-      it('gives back what was written', async () => {
+      it('returns the written record', async () => {
         const record = aRecord({
           body: bytes(1000),
           lists: {
@@ -73,13 +73,13 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect((await store.range(record.partition)).records).toStrictEqual([record]);
       });
 
-      it('gives back only the places that a record has', async () => {
+      it('returns only the list entries that a record has', async () => {
         const record = aRecord({ lists: { due: { group: unique(), order: '1' } } });
         await put(record);
         expect(await read(record)).toStrictEqual(record);
       });
 
-      it('gives those of several keys that there are, each once', async () => {
+      it('returns the existing records of several keys, each once', async () => {
         const partition = aPartition();
         const records = ['a', 'b', 'c'].map((key) => aRecord({ partition, key, body: bytes(10) }));
         await put(...records);
@@ -89,13 +89,13 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(await store.read(aPartition(), ['a', 'b'])).toStrictEqual([]);
       });
 
-      it('has nothing where nothing was written', async () => {
+      it('returns nothing for a missing key', async () => {
         expect(await read({ partition: aPartition(), key: 'k' })).toBeUndefined();
         expect(await store.range(aPartition())).toStrictEqual({ records: [] });
         expect(await store.list('status', unique())).toStrictEqual({ records: [] });
       });
 
-      it('tells an empty body from none', async () => {
+      it('distinguishes an empty body from none', async () => {
         const [empty, none] = [aRecord({ body: new Uint8Array(0) }), aRecord()];
         await put(empty, none);
         expect((await read(empty))?.body).toStrictEqual(new Uint8Array(0));
@@ -108,26 +108,26 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect((await read(record))?.body).toStrictEqual(record.body);
       });
 
-      it('takes the part of a buffer that a body is, and no more', async () => {
+      it('stores only the given view of a buffer as the body', async () => {
         const whole = bytes(100);
         const record = aRecord({ body: whole.subarray(10, 20) });
         await put(record);
         expect((await read(record))?.body).toStrictEqual(new Uint8Array(whole.slice(10, 20)));
       });
 
-      it('keeps every character of a meta', async () => {
+      it('keeps every character of the metadata', async () => {
         const record = aRecord({ meta: JSON.stringify({ text: 'ä 漢字 🙂 \u0000 \u2028 "\\' }) });
         await put(record);
         expect((await read(record))?.meta).toBe(record.meta);
       });
 
-      it('takes a record of 300 KB', async () => {
+      it('accepts a record of 300 KB', async () => {
         const record = aRecord({ body: bytes(300 * 1024) });
         await put(record);
         expect(sameBytes((await read(record))?.body, record.body)).toBe(true);
       });
 
-      it('shares no bytes with those who write or read', async () => {
+      it('shares no memory with writers or readers', async () => {
         const body = bytes(100);
         const record = aRecord({ body: new Uint8Array(body) });
         await put(record);
@@ -155,7 +155,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       /** The moment that a store keeps, of those that it may. */
       const kept = (moment: number) => (store.removesExpired ? Math.ceil(moment / 1000) * 1000 : undefined);
 
-      it('are kept until then, and their moment where the storage removes them: to the second, and never before', async () => {
+      it('are kept until they expire, and keep their expiry to the second, rounded up, if the storage removes them', async () => {
         for (const expiresAt of [MOMENT, MOMENT + 998, MOMENT + 999]) {
           const record = aRecord({ body: bytes(10), lists: { due: { group: unique(), order: '1' } } });
           await put({ ...record, expiresAt });
@@ -168,7 +168,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         }
       });
 
-      it('expire no longer when they are replaced by one that does not, and the other way round', async () => {
+      it('take over the expiry of the record that replaces them, or lose it', async () => {
         const lasting = aRecord();
         const passing = { ...next(lasting), expiresAt: MOMENT };
         await put(lasting);
@@ -182,7 +182,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     });
 
     describe('conditions', () => {
-      it('creates a record only where there is none', async () => {
+      it('create a record only if there is none', async () => {
         const first = aRecord({ body: bytes(10) });
         await put(first);
         const { found } = await failureOf([creation(next(first))]);
@@ -191,7 +191,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(await read(first)).toStrictEqual(first);
       });
 
-      it('replaces the revision that it names, with all of the record', async () => {
+      it('replace the named revision with the whole record', async () => {
         const first = aRecord({ body: bytes(10), lists: { due: { group: unique(), order: '1' } } });
         const { body: _, lists: __, ...second } = next(first);
         await put(first);
@@ -199,7 +199,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(await read(first)).toStrictEqual(second);
       });
 
-      it('does not replace another revision', async () => {
+      it('do not replace another revision', async () => {
         const first = aRecord();
         const second = next(first);
         await put(first);
@@ -209,14 +209,14 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(await read(first)).toStrictEqual(second);
       });
 
-      it('does not replace what is not there', async () => {
+      it('do not replace a missing record', async () => {
         const record = aRecord();
         const { found } = await failureOf([change(record, next(record))]);
         expect([...found]).toStrictEqual([[0, undefined]]);
         expect(await read(record)).toBeUndefined();
       });
 
-      it('removes the revision that it names', async () => {
+      it('remove the named revision', async () => {
         const record = aRecord();
         await put(record);
         await store.commit([removal(record)]);
@@ -224,7 +224,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         await put(next(record));
       });
 
-      it('does not remove another revision, nor what is not there', async () => {
+      it('do not remove another revision or a missing record', async () => {
         const [there, gone] = [aRecord(), aRecord()];
         await put(there);
         const { found } = await failureOf([removal(next(there)), removal(gone)]);
@@ -235,7 +235,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     });
 
     describe('commits of several writes', () => {
-      it('takes 100 writes', async () => {
+      it('accept 100 writes', async () => {
         const partition = aPartition();
         const records = Array.from({ length: 100 }, (_, i) =>
           aRecord({ partition, key: `k${100 + i}`, body: bytes(500) }),
@@ -249,17 +249,17 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         );
       });
 
-      it('takes no writes', async () => {
+      it('accept no writes', async () => {
         await store.commit([]);
       });
 
-      it('writes over several partitions', async () => {
+      it('span several partitions', async () => {
         const records = [aRecord(), aRecord(), aRecord()];
         await put(...records);
         for (const record of records) expect(await read(record)).toStrictEqual(record);
       });
 
-      it('writes nothing when one condition fails, and says which', async () => {
+      it('write nothing when one condition fails, and report which', async () => {
         const [kept, fresh, taken] = [aRecord(), aRecord(), aRecord()];
         await put(kept, taken);
         const { found } = await failureOf([change(kept, next(kept)), creation(fresh), creation(next(taken))]);
@@ -270,7 +270,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(await read(taken)).toStrictEqual(taken);
       });
 
-      it('says what is there for each of several failures', async () => {
+      it('report the current record for each of several failures', async () => {
         const [a, b, c, d] = [aRecord({ body: bytes(9) }), aRecord({ body: bytes(0) }), aRecord(), aRecord()];
         await put(a, b, d);
         const { found } = await failureOf([
@@ -288,7 +288,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(await read(d)).toStrictEqual(d);
       });
 
-      it('lets exactly one of 50 win that create the same record', async () => {
+      it('let exactly one of 50 concurrent creations win', async () => {
         const base = aRecord();
         const rivals = Array.from({ length: 50 }, () => next(base));
         const outcomes = await Promise.allSettled(rivals.map((rival) => store.commit([creation(rival)])));
@@ -297,7 +297,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(await read(base)).toStrictEqual(winner);
       });
 
-      it('lets exactly one of 50 win that replace the same revision, each with a record of its own', async () => {
+      it('let exactly one of 50 concurrent replacements of one revision win', async () => {
         const base = aRecord();
         await put(base);
         const rivals = Array.from({ length: 50 }, () => ({ head: next(base), own: aRecord() }));
@@ -313,7 +313,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     });
 
     describe('ranges', () => {
-      it('are in the order of the bytes of keys', async () => {
+      it('return records in the byte order of their keys', async () => {
         const partition = aPartition();
         const keys = [
           '!',
@@ -353,7 +353,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(await keys({ from: 'b', to: 'b' })).toBe('b');
       });
 
-      it('give no more than the limit, and the rest behind the cursor', async () => {
+      it('return at most the limit, and the rest after the cursor', async () => {
         const partition = aPartition();
         await put(...['a', 'b', 'c', 'd', 'e', 'f'].map((key) => aRecord({ partition, key })));
         for (const newestFirst of [false, true]) {
@@ -366,7 +366,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         }
       });
 
-      it('give every record once over pages of many megabytes', async () => {
+      it('return every record once over pages of many megabytes', async () => {
         const partition = aPartition();
         const records = Array.from({ length: 24 }, (_, i) =>
           aRecord({ partition, key: `k${100 + i}`, body: bytes(300 * 1024) }),
@@ -381,7 +381,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         }
       });
 
-      it('go on behind a record that was removed since', async () => {
+      it('continue after a record that was removed since', async () => {
         const partition = aPartition();
         const records = ['a', 'b', 'c', 'd'].map((key) => aRecord({ partition, key }));
         await put(...records);
@@ -413,7 +413,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         },
       );
 
-      it('have only records with a place in them', async () => {
+      it('have only records with a list entry', async () => {
         const group = unique();
         const record = placed('owner', group, '1');
         await put(record, aRecord({ partition: record.partition }), placed('status', group, '1', 'in status'));
@@ -438,7 +438,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(await orders({ from: 'e' })).toBe('');
       });
 
-      it('give records with the same order each once, also across pages', async () => {
+      it('return records with the same order once each, even across pages', async () => {
         const group = unique();
         const partition = aPartition();
         const tied = [1, 2, 3, 4].map((i) => ({ ...placed('status', group, 'same', `k${i}`), partition }));
@@ -455,7 +455,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         }
       });
 
-      it('give no more than the limit', async () => {
+      it('return at most the limit', async () => {
         const group = unique();
         await put(...['1', '2', '3'].map((order) => placed('owner', group, order, order)));
         await eventually(async () => expect(await listed('owner', group)).toHaveLength(3));
@@ -483,7 +483,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         await eventually(async () => expect(await listed('status', to)).toStrictEqual(['moving', 'there']));
       });
 
-      it('lose a record that is put without places, or removed', async () => {
+      it('lose a record that is replaced without list entries, or removed', async () => {
         const group = unique();
         const [leaves, goes, stays] = ['1', '2', '3'].map((order) => placed('due', group, order, order));
         if (!leaves || !goes || !stays) throw new Error('three records were made');
@@ -493,7 +493,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         await eventually(async () => expect(await listed('due', group)).toStrictEqual(['3']));
       });
 
-      it('are not changed by a commit that fails', async () => {
+      it('do not change when a commit fails', async () => {
         const [group, other] = [unique(), unique()];
         const record = placed('owner', group, '1', 'k');
         await put(record);

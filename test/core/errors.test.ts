@@ -35,7 +35,7 @@ describe('an error of Waitstate', () => {
 const cyclic: Record<string, unknown> = {};
 cyclic.self = cyclic;
 
-describe('an argument that is refused', () => {
+describe('an invalid argument', () => {
   test.each<[unknown, string]>([
     ['3', 'found "3".'],
     [3, 'found 3.'],
@@ -44,12 +44,12 @@ describe('an argument that is refused', () => {
     [Number.NaN, 'found NaN.'],
     [{ a: 1 }, 'found {"a":1}.'],
     [['x'], 'found ["x"].'],
-  ])('is shown as it came: %j', (found, shown) => {
+  ])('is shown in the message as it was passed: %j', (found, shown) => {
     const error = invalidInput('`version`', 'a number', found);
     expect(error).toMatchObject({ code: 'INVALID_INPUT', message: `\`version\` must be a number; ${shown}` });
   });
 
-  test('is cut where it is long', () => {
+  test('is truncated in the message when it is long', () => {
     expect(invalidInput('x', 'short', 'y'.repeat(1000)).message.length).toBeLessThan(140);
   });
 

@@ -20,7 +20,7 @@ describe('the key of a run', () => {
     );
   });
 
-  test('gives the ids back that it was made of', () => {
+  test('decodes to the original ids', () => {
     fc.assert(
       fc.property(ids, ids, (tenant, run) => {
         expect(parsePartition(toPartition(tenant, run))).toEqual({ tenant, run });
@@ -47,7 +47,7 @@ describe('an id', () => {
     ['\u0000', '%00'],
   ])('%j is escaped as %s', (id, escaped) => expect(escapeId('run', id)).toBe(escaped));
 
-  test('may have 256 bytes once it is escaped, and no more', () => {
+  test('can have at most 256 bytes after escaping', () => {
     expect(escapeId('run', 'x'.repeat(256))).toHaveLength(256);
     expect(escapeId('run', 'ü'.repeat(42))).toHaveLength(252);
     for (const id of ['x'.repeat(257), 'ü'.repeat(43), '/'.repeat(86)]) {
@@ -55,7 +55,7 @@ describe('an id', () => {
     }
   });
 
-  test.each(['', '\ud800', 'a\udfff', undefined, null, 0, {}, ['a']])('may not be %j', (id) => {
+  test.each(['', '\ud800', 'a\udfff', undefined, null, 0, {}, ['a']])('cannot be %j', (id) => {
     expect(() => escapeId('owner', id)).toThrow(/^The owner id must be/);
   });
 });

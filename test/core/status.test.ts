@@ -11,7 +11,7 @@ const allows = (from: Status, to: Status, options?: { reopen?: boolean }): boole
 };
 
 describe('the table of statuses', () => {
-  test('has these, and no others', () => {
+  test('has exactly these statuses', () => {
     expect(STATUSES.toSorted()).toEqual(
       [
         'READY',
@@ -27,32 +27,32 @@ describe('the table of statuses', () => {
     );
   });
 
-  test('lets a run stay what it is, and go where the table says', () => {
+  test('allows a run to keep its status and to change as listed', () => {
     for (const from of STATUSES) {
       for (const to of STATUSES) expect(allows(from, to)).toBe(from === to || TRANSITIONS[from].includes(to));
     }
   });
 
-  test('lets a run end only from where it runs or waits, and succeed only from running', () => {
+  test('allows a run to end only while it runs or waits, and to succeed only while it runs', () => {
     const ended = STATUSES.filter(hasEnded);
     expect(ended.toSorted()).toEqual(['CANCELLED', 'FAILED', 'SUCCEEDED']);
     for (const from of ended) expect(TRANSITIONS[from]).toEqual([]);
     expect(STATUSES.filter((from) => TRANSITIONS[from].includes('SUCCEEDED'))).toEqual(['RUNNING']);
   });
 
-  test('lets every run that has not ended be cancelled and fail', () => {
+  test('allows every run that has not ended to be cancelled and to fail', () => {
     for (const from of STATUSES.filter((status) => !hasEnded(status))) {
       expect(allows(from, 'CANCELLED')).toBe(true);
       expect(allows(from, 'FAILED')).toBe(true);
     }
   });
 
-  test('lets who goes back in history reopen what has ended', () => {
+  test('allows time travel to reopen an ended run', () => {
     expect(allows('SUCCEEDED', 'RUNNING')).toBe(false);
     expect(allows('SUCCEEDED', 'RUNNING', { reopen: true })).toBe(true);
   });
 
-  test('says what would have been allowed', () => {
+  test('names the allowed statuses in the error', () => {
     expect(() => checkTransition('trip-42', 'ENDING', 'RUNNING')).toThrow(
       'Run "trip-42" is ENDING and cannot become RUNNING. Allowed from ENDING: FAILED, CANCELLED.',
     );

@@ -17,8 +17,8 @@ function processes() {
 
 const RUN = 'run';
 
-describe('a process that knows an older checkpoint than there is', () => {
-  test('updates in a status that only the newest one allows', async () => {
+describe('a process with an outdated checkpoint', () => {
+  test('updates when only the newest checkpoint allows the status', async () => {
     const { behind, ahead } = processes();
     await behind.save({ run: RUN, state: { balance: 1 } });
     await behind.update(RUN, () => ({ balance: 2 }), { status: 'SUCCEEDED' });
@@ -27,7 +27,7 @@ describe('a process that knows an older checkpoint than there is', () => {
     expect(updated).toMatchObject({ version: 4, status: 'SLEEPING', state: { balance: 11 } });
   });
 
-  test('updates a run that only the newest one keeps alive', async () => {
+  test('updates a run that only the newest checkpoint keeps from expiring', async () => {
     const { clock, behind, ahead } = processes();
     await ahead.save({ run: RUN, state: { balance: 1 }, retentionSeconds: (10 * MINUTE) / SECOND });
     clock.now += 9 * MINUTE;
@@ -38,7 +38,7 @@ describe('a process that knows an older checkpoint than there is', () => {
     expect(updated).toMatchObject({ version: 3, state: { balance: 12 } });
   });
 
-  test('lets an edit that refuses the older state look at the newest', async () => {
+  test('retries an edit that rejects the outdated state on the newest one', async () => {
     const { behind, ahead } = processes();
     await behind.save({ run: RUN, state: { balance: 0 } });
     await ahead.update(RUN, () => ({ balance: 5 }));
@@ -51,7 +51,7 @@ describe('a process that knows an older checkpoint than there is', () => {
     expect(await ahead.load(RUN)).toMatchObject({ version: 3 });
   });
 
-  test('is refused by what is there, and told so, when it saves', async () => {
+  test('gets a conflict with the current checkpoint when it saves', async () => {
     const { behind, ahead } = processes();
     const first = await behind.save({ run: RUN, state: { balance: 0 } });
     await ahead.update(RUN, () => ({ balance: 5 }));

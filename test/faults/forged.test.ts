@@ -52,7 +52,7 @@ describe('a forged name', () => {
   test.each([
     ['another anchor', '1{"version":4,"anchor":1}'],
     ['a checkpoint that never had it', '1{"version":1,"anchor":1}'],
-  ])('that names %s is refused, with keys and without, and shows', async (_, meta) => {
+  ])('is rejected when it names %s, with keys and without, and `verify` reports it', async (_, meta) => {
     const keys = localKeys({ current: 'k', keys: { k: randomBytes(32) } });
     for (const options of [{}, { keys }]) {
       const { store, stored } = await named(options);
@@ -65,7 +65,7 @@ describe('a forged name', () => {
 });
 
 describe('a forged record', () => {
-  test('does not make redo walk for ever', async () => {
+  test('does not make redo loop forever', async () => {
     const { store, stored } = scene();
     for (const n of [1, 2, 3]) await store<number>().update(RUN, () => n, { initial: 0 });
     await store().undo(RUN);
@@ -76,7 +76,7 @@ describe('a forged record', () => {
     await expect(store().redo(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
   });
 
-  test.each([-1e12, 1.5, 2, 7, '1', {}])('cannot stand on %j', async (anchor) => {
+  test.each([-1e12, 1.5, 2, 7, '1', {}])('cannot have the anchor %j', async (anchor) => {
     const { store } = await standingOn(anchor);
     await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
     await expect(store().prune(RUN, { keepLast: 1 })).rejects.toMatchObject({ code: 'DAMAGED' });
@@ -100,7 +100,7 @@ describe('a forged record', () => {
     return { store };
   }
 
-  test('far behind the others is one problem, not one for each that is missing', async () => {
+  test('counts as one problem far after the others, not as one per missing checkpoint', async () => {
     const { store, stored, storage } = scene();
     await store().save({ run: RUN, state: 1 });
     const last = { ...(await stored().record(1)), key: 'c9999999999' };
@@ -119,7 +119,7 @@ describe('a forged record', () => {
     },
   );
 
-  test('that unpacks to more than a string can hold is damaged', async () => {
+  test('is reported as damaged when it decompresses to more than a string can hold', async () => {
     const { store, stored } = scene();
     await store().save({ run: RUN, state: 1 });
     const bomb = zstdCompressSync(Buffer.alloc(2 ** 29 + 1));
@@ -127,7 +127,7 @@ describe('a forged record', () => {
     await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
   });
 
-  test('with a number of millions of digits is not parsed, and none is saved', async () => {
+  test('is not parsed with a number of millions of digits, which cannot be saved either', async () => {
     const { store, stored } = scene();
     await store().save({ run: RUN, state: 1 });
     const body = Buffer.from(`{"s":{"state":{"$":["bigint","${'9'.repeat(200_000)}"]},"results":{}}}`);
@@ -140,8 +140,8 @@ describe('a forged record', () => {
   });
 });
 
-describe('a run whose newest checkpoints were taken away', () => {
-  test('is not loaded as if it had been shorter, up to what its head knows', async () => {
+describe('a run whose newest checkpoints were removed', () => {
+  test('is not loaded as a shorter run, up to the version in its head', async () => {
     const { store, stored } = scene();
     await store<number>().save({ run: RUN, state: 1 });
     await store<number>().update(RUN, () => 2, { status: 'SUCCEEDED' });
@@ -154,7 +154,7 @@ describe('a run whose newest checkpoints were taken away', () => {
   });
 });
 
-describe('what is under a name that nobody escaped', () => {
+describe('a record under an unescaped key', () => {
   test('stops neither a sweep nor a collection', async () => {
     const { store, storage, clock } = scene();
     await store().save({ run: RUN, state: 1, retentionSeconds: 1 });
@@ -168,7 +168,7 @@ describe('what is under a name that nobody escaped', () => {
     expect(await store().collect({ everyTenant: true })).toMatchObject({ payloadsRemoved: 1, failed: [] });
   });
 
-  test('and is not of ours is left to whom it belongs', async () => {
+  test('is left alone when it is not of Waitstate', async () => {
     const { store, storage, clock } = scene();
     await storage.payloads.put('logs/2024', 'app.log', Buffer.from('x'));
     clock.now += 2 * DAY;
@@ -177,7 +177,7 @@ describe('what is under a name that nobody escaped', () => {
   });
 });
 
-describe('a key', () => {
+describe('a data key', () => {
   const ring = (options: { allow?: () => boolean } = {}) => {
     const keys = localKeys({ current: 'k', keys: { k: Buffer.alloc(32, 7) } });
     const { allow = () => true } = options;
@@ -190,7 +190,7 @@ describe('a key', () => {
     };
   };
 
-  test('that was opened for one run does not open another', async () => {
+  test('cannot decrypt another run', async () => {
     const { store, storage, stored } = scene();
     const warm = store({ keys: ring() });
     await warm.save({ run: RUN, state: 'mine' });
@@ -206,7 +206,7 @@ describe('a key', () => {
     }
   });
 
-  test('is forgotten by who shreds, however often it was rotated, and by who sees it shredded', async () => {
+  test('is dropped by a store that shreds, no matter how often it was rotated, and by a store that sees the shredded run', async () => {
     const { store, stored } = scene();
     let allowed = true;
     const [shredder, reader] = [0, 1].map(() => store({ keys: ring({ allow: () => allowed }) }));
@@ -221,7 +221,7 @@ describe('a key', () => {
     for (const store of [shredder, reader]) await expect(store?.load(RUN, 1)).rejects.toThrow('The ring refuses.');
   });
 
-  test('is kept as it was given, whatever the caller does to it', async () => {
+  test('is copied, so later changes by the caller have no effect', async () => {
     const { store } = scene();
     const key = randomBytes(32);
     const keys = localKeys({ current: 'k', keys: { k: key } });
@@ -232,8 +232,8 @@ describe('a key', () => {
   });
 });
 
-describe('input that would harm later', () => {
-  test('is refused: a retention beyond all time, a writer that is no text, a clock without a time', async () => {
+describe('harmful input', () => {
+  test('is rejected: an excessive retention, a writer that is not text, a clock without a time', async () => {
     const { store } = scene();
     const forEver = store().save({ run: RUN, state: 1, retentionSeconds: Number.MAX_VALUE });
     await expect(forEver).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -246,7 +246,7 @@ describe('input that would harm later', () => {
     ['numbers', [5]],
     ['wider elements', [new Uint16Array(4)]],
     ['nothing', [null]],
-  ])('is refused: a stream of %s', async (_, pieces) => {
+  ])('is rejected: a stream of %s', async (_, pieces) => {
     const { store } = scene();
     const stream = (async function* () {
       yield* pieces as unknown[] as Uint8Array[];
@@ -255,7 +255,7 @@ describe('input that would harm later', () => {
     await expect(save).rejects.toThrow(/Each chunk of the stream of a payload must be a Uint8Array/);
   });
 
-  test('is read rightly: a stream that uses one buffer for all its pieces, encrypted too', async () => {
+  test('is read correctly: a stream that reuses one buffer for all chunks, also when encrypted', async () => {
     const { store } = scene();
     const keys = localKeys({ current: 'k', keys: { k: randomBytes(32) } });
     const buffer = Buffer.alloc(1000);
@@ -292,7 +292,7 @@ describe('input that would harm later', () => {
 });
 
 describe('a folder', () => {
-  test('is for its owner alone, whatever the run is called', async () => {
+  test('is accessible only to its owner, no matter what the run is called', async () => {
     const folder = join(await mkdtemp(join(tmpdir(), 'waitstate-forged-')), 'data');
     const store = embeddedStore({ folder });
     for (const run of ['.', '..', '../../x']) await store.save({ run, state: payload(run) });

@@ -46,7 +46,7 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
     ['null', null],
     ['no bytes', new Uint8Array()],
     ['a payload of no bytes', { seen: payload('') }],
-  ])('a state that is %s comes back as it was', async (what, state) => {
+  ])('round-trips a state that is %s', async (what, state) => {
     const run = fresh(`empty ${what}`);
     await createCheckpointStore(storages[kind]).save({ run, state });
     const { state: loaded } = await createCheckpointStore<typeof state>(storages[kind]).load(run);
@@ -56,7 +56,7 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
     expect((await createCheckpointStore(storages[kind]).verify(run)).problems).toEqual([]);
   });
 
-  test('a run begins without any state', async () => {
+  test('starts a run without a state', async () => {
     const store = createCheckpointStore(storages[kind]);
     await store.save({ run: fresh('no state') });
     expect(await store.load(fresh('no state'))).toMatchObject({ version: 1, state: undefined, toolResults: {} });
@@ -114,7 +114,7 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
     ['label', { labels: { label: long } }],
     ['label name', { labels: { [long]: 'label' } }],
     ['tag', { tags: [long] }],
-  ])('a huge %s is refused, and the run goes on as if nothing had been', async (what, fields) => {
+  ])('rejects a huge %s, and the run continues unaffected', async (what, fields) => {
     const run = fresh(`huge ${what}`);
     const store = createCheckpointStore(storages[kind]);
     await expect(refusalOf(store.save({ run, state: 0, ...fields }))).resolves.toMatch(
@@ -179,8 +179,8 @@ async function someRun(store: CheckpointStore<Log>): Promise<void> {
   await store.save({ run: RUN, expectedVersion: 2, state: { log: [noise('another', 6000)] } });
 }
 
-describe('a disk that fills', () => {
-  test('loses nothing, and when there is space again the run goes on', async () => {
+describe('a disk that fills up', () => {
+  test('loses nothing, and the run continues when there is space again', async () => {
     let full = false;
     const { store, open, storage, clock } = faulty(() => (full ? 'fails' : undefined), 'STORAGE_FULL');
     await someRun(store);
@@ -205,7 +205,7 @@ describe('a disk that fills', () => {
     await expectNoOrphans(storage, RUN);
   });
 
-  test('for real keeps every version that was confirmed', async ({ skip }) => {
+  test('keeps every confirmed version on a real disk', async ({ skip }) => {
     const disk = smallDisk();
     if (!disk) return skip('this process may not mount a disk');
     try {
@@ -237,7 +237,7 @@ describe('a disk that fills', () => {
   });
 });
 
-describe('an answer that is lost', () => {
+describe('a lost response', () => {
   const operations: readonly [string, number, (store: CheckpointStore<Log>) => Promise<unknown>][] = [
     ['a save', 4, (store) => store.save({ run: RUN, expectedVersion: 3, state: { log: ['x'] }, writeId: 'w' })],
     [
@@ -253,7 +253,7 @@ describe('an answer that is lost', () => {
     ['a fork', 3, (store) => store.fork(RUN, { id: 'fork', version: 1, writeId: 'w' })],
   ];
 
-  test.each(operations)('of %s does not make it happen twice, whichever answer it is', async (_, versions, run) => {
+  test.each(operations)('does not apply %s twice, whichever response is lost', async (_, versions, run) => {
     for (let lost = 1; ; lost++) {
       let calls = Number.NEGATIVE_INFINITY;
       const { store, open, storage, clock } = faulty(() => (++calls === lost ? 'answer lost' : undefined));
@@ -277,7 +277,7 @@ describe('an answer that is lost', () => {
     }
   });
 
-  test('of a first save without a write id is a conflict that shows what is there', async () => {
+  test('turns a first save without a write id into a conflict that shows the stored checkpoint', async () => {
     let calls = 0;
     const { store, open } = faulty(() => (++calls === 1 ? 'answer lost' : undefined));
     await expect(store.save({ run: RUN, state: { log: ['mine'] } })).rejects.toMatchObject({
@@ -294,7 +294,7 @@ describe('an answer that is lost', () => {
     ['a deletion', (store) => store.delete(RUN), 'RUN_DELETED'],
     ['a prune', (store) => store.prune(RUN, { keepLast: 1, keepNamed: false }), 4],
     ['a rewind', (store) => store.rewind(RUN, 1), 5],
-  ])('of %s can be asked for again', async (_, run, end) => {
+  ])('lets you retry %s', async (_, run, end) => {
     for (let lost = 1; ; lost++) {
       let calls = Number.NEGATIVE_INFINITY;
       const { store, open, storage, clock } = faulty(() => (++calls === lost ? 'answer lost' : undefined));
@@ -320,7 +320,7 @@ describe('writers whose clocks differ', () => {
     return { clock, storage, open };
   }
 
-  test('lose nothing, however the clocks jump', async () => {
+  test('lose nothing, no matter how the clocks jump', async () => {
     const { clock, open } = writers();
     const random = randomFrom(11);
     const jump = () => Math.floor((random() - 0.5) * 4 * DAY);
@@ -336,19 +336,22 @@ describe('writers whose clocks differ', () => {
     expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 61);
   });
 
-  test.each([30 * MINUTE, 59 * MINUTE, 2 * HOUR, 3 * DAY])('do not end a run early: %i ms behind', async (behind) => {
-    const { clock, open } = writers();
-    const right = open();
-    const slow = open(() => -behind);
-    await right.save({ run: RUN, state: { log: [] }, retentionSeconds: (5 * HOUR) / SECOND });
-    clock.now += 59 * MINUTE;
-    await right.update(RUN, ({ log }) => ({ log: [...log, 'right'] }));
-    const end = clock.now + 5 * HOUR;
-    await slow.update(RUN, ({ log }) => ({ log: [...log, 'slow'] }));
-    clock.now = end - 1;
-    expect(await open().sweep()).toMatchObject({ expired: 0, failed: [] });
-    expect((await open().load(RUN)).state.log).toEqual(['right', 'slow']);
-  });
+  test.each([30 * MINUTE, 59 * MINUTE, 2 * HOUR, 3 * DAY])(
+    'do not expire a run early: %i ms behind',
+    async (behind) => {
+      const { clock, open } = writers();
+      const right = open();
+      const slow = open(() => -behind);
+      await right.save({ run: RUN, state: { log: [] }, retentionSeconds: (5 * HOUR) / SECOND });
+      clock.now += 59 * MINUTE;
+      await right.update(RUN, ({ log }) => ({ log: [...log, 'right'] }));
+      const end = clock.now + 5 * HOUR;
+      await slow.update(RUN, ({ log }) => ({ log: [...log, 'slow'] }));
+      clock.now = end - 1;
+      expect(await open().sweep()).toMatchObject({ expired: 0, failed: [] });
+      expect((await open().load(RUN)).state.log).toEqual(['right', 'slow']);
+    },
+  );
 
   test('do not free the id of a deleted run early', async () => {
     const { clock, open } = writers();
@@ -362,7 +365,7 @@ describe('writers whose clocks differ', () => {
     expect(await open().sweep()).toMatchObject({ freed: 1, failed: [] });
   });
 
-  test('take no payload of a save that is under way: the collector goes by the storage, not by the writer', async () => {
+  test('keep the payloads of a save in progress: the collector uses the clock of the storage, not of the writer', async () => {
     const { storage, open } = writers();
     const slow = open(() => -3 * DAY);
     await slow.save({ run: RUN, state: { log: [] } });

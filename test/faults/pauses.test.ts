@@ -54,7 +54,7 @@ function pausing(storage: Storage, before: 'payloads' | 'records', meanwhile: ()
 }
 
 describe.each(['payloads', 'records'] as const)('before it looks for %s', (before) => {
-  test('a sweeper that pauses for longer than it claimed a run takes nothing of the run that was begun meanwhile', async () => {
+  test('a sweeper that pauses longer than its claim removes nothing of a run that was started meanwhile', async () => {
     const { clock, storage, open, begin } = processes();
     await begin();
     await open().delete(RUN);
@@ -70,7 +70,7 @@ describe.each(['payloads', 'records'] as const)('before it looks for %s', (befor
     expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 1);
   });
 
-  test('a deletion that pauses for more than a day takes nothing of the run that was begun meanwhile', async () => {
+  test('a delete that pauses for more than a day removes nothing of a run that was started meanwhile', async () => {
     const { clock, storage, open, begin } = processes();
     await begin();
     const slow = open(
@@ -103,7 +103,7 @@ test('a writer that pauses between its payloads and its checkpoint loses nothing
   expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 2);
 });
 
-test('a writer that pauses for days finds that its run was deleted, and brings nothing of it back', async () => {
+test('a writer that pauses for days learns that its run was deleted, and brings nothing back', async () => {
   const { clock, storage, open, begin } = processes();
   await begin();
   const late = open();

@@ -93,7 +93,7 @@ describe.each([
     if (folder) await rm(folder, { recursive: true });
   });
 
-  test('that are killed while they save have saved what they said, and the next goes on from there', async () => {
+  test('that are killed while they save keep all confirmed saves, and the next process continues from there', async () => {
     const random = randomFrom(3);
     const confirmed: number[] = [];
     for (let kill = 0; kill < kills; kill++) {

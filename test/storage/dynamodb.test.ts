@@ -77,7 +77,7 @@ const item = ({ partition, key, revision, meta }: StoredRecord) => ({
   m: { S: meta },
 });
 
-describe('a request that fails in passing', () => {
+describe('a request with a transient failure', () => {
   test.each([
     ['throttled', awsError('ThrottlingException')],
     ['throttled by capacity', awsError('ProvisionedThroughputExceededException')],
@@ -87,7 +87,7 @@ describe('a request that fails in passing', () => {
     ['timed out', Object.assign(new Error('no answer in 5 s'), { name: 'TimeoutError' })],
     ['cut off', Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })],
     ['signed by a wrong clock', awsError('InvalidSignatureException', { message: 'Signature expired: 2026 is now' })],
-  ])('is tried again when %s', async (_, fault) => {
+  ])('is retried when %s', async (_, fault) => {
     const { store, sent, waits } = faulty(fault, fault, fault);
     const written = record(freshPartition(), 'c1', 'r1');
     await store.commit([put(written)]);
@@ -96,7 +96,7 @@ describe('a request that fails in passing', () => {
     expect(waits).toHaveLength(3);
   });
 
-  test('is STORAGE_UNAVAILABLE after the last try, with what AWS said as its cause', async () => {
+  test('throws STORAGE_UNAVAILABLE after the last attempt, with the AWS error as its cause', async () => {
     const { mock, store } = mocked(3);
     const fault = awsError('ThrottlingException');
     mock.on(QueryCommand).rejects(fault);
@@ -104,7 +104,7 @@ describe('a request that fails in passing', () => {
     expect(mock.commandCalls(QueryCommand)).toHaveLength(3);
   });
 
-  test('waits longer from try to try, up to a bound', async () => {
+  test('backs off longer after each attempt, up to a limit', async () => {
     const client = new DynamoDBClient({ region: 'eu-central-1' });
     mockClient(client).on(QueryCommand).rejects(awsError('ThrottlingException'));
     const { waits, options } = withoutSleeping(12);
@@ -117,8 +117,8 @@ describe('a request that fails in passing', () => {
   });
 });
 
-describe('a commit whose answer is lost', () => {
-  test('resolves for a put, which is there once', async () => {
+describe('a commit whose response is lost', () => {
+  test('resolves for a put, which is applied once', async () => {
     const { store, sent } = faulty('answer lost');
     const written = record(freshPartition(), 'c1', 'r1', { body: new Uint8Array([1, 2]) });
     await store.commit([put(written)]);
@@ -126,7 +126,7 @@ describe('a commit whose answer is lost', () => {
     expect(sent.slice(0, 2)).toEqual(['PutItem', 'PutItem']);
   });
 
-  test('resolves for a put in place of another', async () => {
+  test('resolves for a put that replaces a record', async () => {
     const partition = freshPartition();
     const { store } = faulty(undefined, 'answer lost');
     await store.commit([put(record(partition, 'cz', 'r1'))]);
@@ -158,14 +158,14 @@ describe('a commit whose answer is lost', () => {
     expect((await store.range(partition)).records).toEqual([]);
   });
 
-  test('is known as applied by a retry inside the SDK too', async () => {
+  test('is recognized as applied by a retry inside the SDK too', async () => {
     const { mock, store } = mocked();
     const found = { Item: item(record('a/b', 'c1', 'r1')), $metadata: { attempts: 2 } };
     mock.on(PutItemCommand).rejects(awsError('ConditionalCheckFailedException', found));
     await store.commit([put(record('a/b', 'c1', 'r1'))]);
   });
 
-  test('fails when somebody else was there first', async () => {
+  test('fails when another writer was first', async () => {
     const partition = freshPartition();
     await faulty().store.commit([put(record(partition, 'c1', 'theirs'))]);
     const lost = await failureOf(faulty('answer lost').store.commit([put(record(partition, 'c1', 'ours'))]));
@@ -175,7 +175,7 @@ describe('a commit whose answer is lost', () => {
     expect(transaction.found).toEqual(new Map([[0, record(partition, 'c1', 'theirs')]]));
   });
 
-  test('fails for a remove of what has changed', async () => {
+  test('fails for a remove of a changed record', async () => {
     const partition = freshPartition();
     await faulty().store.commit([put(record(partition, 'c1', 'theirs'))]);
     const remove: Write = { remove: { partition, key: 'c1' }, when: { revision: 'ours' } };
@@ -183,7 +183,7 @@ describe('a commit whose answer is lost', () => {
     expect(failed.found).toEqual(new Map([[0, record(partition, 'c1', 'theirs')]]));
   });
 
-  test('is not assumed on a first try: the same put twice, or a remove of nothing, fails', async () => {
+  test('is not assumed on a first attempt: a repeated put and a remove of a missing record fail', async () => {
     const written = record(freshPartition(), 'c1', 'r1');
     const { store } = faulty();
     await store.commit([put(written)]);
@@ -214,14 +214,14 @@ describe('a transaction that is canceled', () => {
     ['ItemCollectionSizeLimitExceeded', 'RECORD_TOO_LARGE'],
     ['ValidationError', 'INVALID_INPUT'],
     [{ Code: 'ValidationError', Message: 'Item size has exceeded the maximum allowed size' }, 'RECORD_TOO_LARGE'],
-  ])('because of %j is %s at once, even beside a conflict', async (reason, code) => {
+  ])('fails immediately for reason %j as %s, even next to a conflict', async (reason, code) => {
     const { mock, store } = mocked();
     mock.on(TransactWriteItemsCommand).rejects(canceled('TransactionConflict', reason));
     await expect(store.commit(writes)).rejects.toMatchObject({ code });
     expect(mock.commandCalls(TransactWriteItemsCommand)).toHaveLength(1);
   });
 
-  test('because of an unknown reason, or none, is unavailable', async () => {
+  test('throws STORAGE_UNAVAILABLE for an unknown reason, or none', async () => {
     const { mock, store } = mocked(2);
     mock.on(TransactWriteItemsCommand).rejectsOnce(canceled('SomethingNew', 'None'));
     await expect(store.commit(writes)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
@@ -241,7 +241,7 @@ describe('a transaction that is canceled', () => {
     },
   );
 
-  test('by all conditions tells what is at each', async () => {
+  test('reports the current record of each failed condition', async () => {
     const { mock, store } = mocked();
     mock.on(TransactWriteItemsCommand).rejects(canceled(failed, 'ConditionalCheckFailed'));
     expect((await failureOf(store.commit(writes))).found).toEqual(
@@ -252,7 +252,7 @@ describe('a transaction that is canceled', () => {
     );
   });
 
-  test('after a lost answer, with its put held by another transaction, is tried until the put shows', async () => {
+  test('is retried after a lost response until its put is visible, while another transaction blocks it', async () => {
     const remove: Write = { remove: { partition: 'a/b', key: 'c0' }, when: { revision: 'r0' } };
     const ours = { Code: 'ConditionalCheckFailed', Item: item(record('a/b', 'c1', 'ours')) };
     const { mock, store } = mocked();
@@ -265,7 +265,7 @@ describe('a transaction that is canceled', () => {
     expect(mock.commandCalls(TransactWriteItemsCommand)).toHaveLength(3);
   });
 
-  test('after a lost answer shows as applied by one put, though another was since written over', async () => {
+  test('is recognized as applied by one put after a lost response, even when another put was overwritten since', async () => {
     const ours = { Code: 'ConditionalCheckFailed', Item: item(record('a/b', 'c2', 'ours')) };
     const { mock, store } = mocked();
     mock
@@ -276,7 +276,7 @@ describe('a transaction that is canceled', () => {
   });
 });
 
-describe('a request that is refused', () => {
+describe('a rejected request', () => {
   test.each([
     ['PutItem', PutItemCommand, (store: RecordStore) => store.commit([put(record('a/b', 'c1', 'r1'))])],
     [
@@ -317,7 +317,7 @@ describe('a request that is refused', () => {
     },
   );
 
-  test('for a table that does not exist names it and where it was looked for', async () => {
+  test('names a missing table and where it was searched', async () => {
     const store = dynamoRecordStore({ table: 'not-there', client: dynamoClient() });
     const runs = [
       () => store.read('a/b', ['c1']),
@@ -334,7 +334,7 @@ describe('a request that is refused', () => {
     }
   });
 
-  test('for its size is refused before anything is sent', async () => {
+  test('throws for its size before anything is sent', async () => {
     const partition = freshPartition();
     const { store, sent } = faulty();
     const sized = (key: string, bytes: number) =>
@@ -487,7 +487,7 @@ test('without the SDK the first call of a store says what to install', async () 
   }
 });
 
-test('a list passes over an item that is no record of ours; who reads it is told', async () => {
+test('skips an invalid item in a list, and reports it to a reader of that item', async () => {
   const client = dynamoClient();
   const store = dynamoRecordStore({ table, client });
   const partition = freshPartition();

@@ -46,7 +46,7 @@ async function recordsIn(folder: string): Promise<StoredRecord[]> {
 }
 
 describe('the embedded storage', () => {
-  it('makes nothing until it is used', async () => {
+  it('creates nothing until it is used', async () => {
     const folder = aFolder();
     const { records, payloads } = embeddedStorage({ folder });
     expect(await idsIn(payloads)).toStrictEqual([]);
@@ -56,7 +56,7 @@ describe('the embedded storage', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  it('has what an earlier one wrote', async () => {
+  it('reads the data of an earlier instance', async () => {
     const folder = aFolder();
     const earlier = embeddedStorage({ folder });
     await earlier.records.commit([creation('a')]);
@@ -66,7 +66,7 @@ describe('the embedded storage', () => {
     expect(await idsIn(embeddedStorage({ folder }).payloads)).toStrictEqual(['p']);
   });
 
-  it('refuses calls after it was closed', async () => {
+  it('rejects calls after it was closed', async () => {
     const { records } = embeddedStorage({ folder: aFolder() });
     const early = records.commit([creation('a')]).catch((error: unknown) => error);
     await records.close();
@@ -75,7 +75,7 @@ describe('the embedded storage', () => {
     await expect(records.read('t/r', ['a'])).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   });
 
-  it('dates payloads by the clock it is given, copies by the time of the copy', async () => {
+  it('dates payloads by the given clock, and copies by the time of the copy', async () => {
     let now = 1_700_000_000_123;
     const { payloads } = embeddedStorage({ folder: aFolder(), clock: () => now });
     await payloads.put('t/r', 'a', new Uint8Array(3));
@@ -142,7 +142,7 @@ describe('several processes on one folder', () => {
     await records.close();
   });
 
-  it('wait for each other also when both find nothing yet', async () => {
+  it('wait for each other while both create the database', async () => {
     const folder = aFolder();
     await embeddedStorage({ folder }).payloads.put('t/r', 'a', new Uint8Array(3));
     const other = new DatabaseSync(join(folder, 'records.sqlite'));
@@ -160,7 +160,7 @@ describe('several processes on one folder', () => {
     other.close();
   });
 
-  it('wait for each other only so long', async () => {
+  it('wait for each other for a limited time', async () => {
     const folder = aFolder();
     const records = sqliteRecordStore({ folder, busyTimeoutMs: 20 });
     await records.commit([creation('a')]);
@@ -177,7 +177,7 @@ describe('several processes on one folder', () => {
   });
 });
 
-describe('a folder that is not as it should be', () => {
+describe('a damaged or inaccessible folder', () => {
   async function closedFolder(): Promise<string> {
     const folder = aFolder();
     const { records } = embeddedStorage({ folder });
@@ -186,7 +186,7 @@ describe('a folder that is not as it should be', () => {
     return folder;
   }
 
-  it('is refused when a newer Waitstate wrote it', async () => {
+  it('is rejected when a newer Waitstate wrote it', async () => {
     const folder = await closedFolder();
     const db = new DatabaseSync(join(folder, 'records.sqlite'));
     db.exec('PRAGMA user_version = 99');
@@ -197,7 +197,7 @@ describe('a folder that is not as it should be', () => {
     await expect(records.read('t/r', ['k1'])).rejects.toMatchObject(tooNew);
   });
 
-  it('is damaged when its database is not one', async () => {
+  it('is reported as damaged when its database file is not a database', async () => {
     const folder = await closedFolder();
     writeFileSync(join(folder, 'records.sqlite'), 'not a database '.repeat(1000));
     const { records } = embeddedStorage({ folder });
@@ -207,13 +207,13 @@ describe('a folder that is not as it should be', () => {
     });
   });
 
-  it('is damaged when the end of its database is missing', async () => {
+  it('is reported as damaged when its database is truncated', async () => {
     const folder = await closedFolder();
     truncateSync(join(folder, 'records.sqlite'), 8 * 4096);
     await expect(recordsIn(folder)).rejects.toMatchObject({ code: 'DAMAGED' });
   });
 
-  it('is denied when it is a file', async () => {
+  it('is reported as denied when it is a file', async () => {
     const folder = aFolder();
     const { records, payloads } = embeddedStorage({ folder: join(folder, 'records.sqlite') });
     const database = embeddedStorage({ folder });
@@ -224,7 +224,7 @@ describe('a folder that is not as it should be', () => {
     await expect(payloads.put('t/r', 'a', new Uint8Array(3))).rejects.toMatchObject(denied);
   });
 
-  it('works as soon as what was wrong is put right', async () => {
+  it('works as soon as the problem is fixed', async () => {
     const folder = aFolder();
     await embeddedStorage({ folder: join(folder, '..', 'other') }).records.commit([creation('a')]);
     writeFileSync(folder, 'in the way');
@@ -248,7 +248,7 @@ describe('a folder that is not as it should be', () => {
     [{ syscall: 'write', code: 'ENOSPC' }, 'STORAGE_FULL'],
     [{ syscall: 'open', code: 'EROFS' }, 'STORAGE_DENIED'],
     [{ syscall: 'read', code: 'EIO' }, 'STORAGE_UNAVAILABLE'],
-  ])('%o is told as %s, with its cause', (fields, code) => {
+  ])('reports %o as %s, with its cause', (fields, code) => {
     const cause = Object.assign(new Error('what the system says'), fields);
     expect(storageError(cause, '/some/folder')).toMatchObject({
       code,
@@ -257,7 +257,7 @@ describe('a folder that is not as it should be', () => {
     });
   });
 
-  it('does not take the errors of others for its own', () => {
+  it('does not convert unrelated errors', () => {
     const error = new TypeError('a mistake');
     expect(storageError(error, '/some/folder')).toBe(error);
   });
@@ -267,7 +267,7 @@ describe('a small disk', () => {
   let disk: SmallDisk | undefined;
   afterEach(() => disk?.remove());
 
-  it('keeps what was confirmed when it is full, and takes more when there is room', async ({ skip }) => {
+  it('keeps confirmed writes when it is full, and accepts more when there is space', async ({ skip }) => {
     disk = smallDisk();
     if (!disk) return skip('this process may not mount a disk');
     const filler = join(disk.folder, 'filler');
@@ -295,7 +295,7 @@ describe('a small disk', () => {
     await records.close();
   });
 
-  it('is denied when it is read-only', async ({ skip }) => {
+  it('is reported as denied when it is read-only', async ({ skip }) => {
     disk = smallDisk();
     if (!disk) return skip('this process may not mount a disk');
     const folder = join(disk.folder, 'storage');
@@ -315,7 +315,7 @@ describe('a small disk', () => {
 });
 
 describe('the folders of payloads', () => {
-  it('go with the last payload, and are named without regard to case or length', async () => {
+  it('are removed with the last payload, and have names that do not depend on case or length', async () => {
     const folder = aFolder();
     const { payloads } = embeddedStorage({ folder });
     const partitions = ['t/r', 'T/R', `t/${'long'.repeat(60)}`];
@@ -326,7 +326,7 @@ describe('the folders of payloads', () => {
     expect(readdirSync(join(folder, 'payloads'))).toStrictEqual([]);
   });
 
-  it('are there for every payload, however many come and go at once', async () => {
+  it('exist for every payload, no matter how many are added and removed at once', async () => {
     const folder = aFolder();
     const { payloads } = embeddedStorage({ folder });
     const missed: string[] = [];
@@ -343,7 +343,7 @@ describe('the folders of payloads', () => {
     expect(readdirSync(join(folder, 'payloads'))).toStrictEqual([]);
   });
 
-  it('are not kept from anybody by the lock of a process that died', async () => {
+  it('are not blocked by the lock of a process that died', async () => {
     const folder = aFolder();
     const { payloads } = embeddedStorage({ folder });
     await payloads.put('t/r', 'a', new Uint8Array(3));
@@ -359,7 +359,7 @@ describe('the folders of payloads', () => {
     expect(readdirSync(join(folder, 'payloads'))).toStrictEqual([]);
   });
 
-  it('are left by a stream that fails as if it never was', async () => {
+  it('are unchanged after a stream that fails', async () => {
     const folder = aFolder();
     const { payloads } = embeddedStorage({ folder });
     async function* broken() {
@@ -370,7 +370,7 @@ describe('the folders of payloads', () => {
     expect(readdirSync(join(folder, 'payloads'))).toStrictEqual([]);
   });
 
-  it('may hold half-written files, which no list has and which go when they are old', async () => {
+  it('can hold temporary files, which are not listed and are removed when they are stale', async () => {
     const folder = aFolder();
     const { payloads } = embeddedStorage({ folder });
     await payloads.put('t/r', 'whole', new Uint8Array(3));

@@ -83,7 +83,7 @@ describe('a put', () => {
     ['nothing', 0, 0],
     ['a little', 3, 100],
     ['exactly one part', 8, MIB],
-  ])('of a stream with %s is one request', async (_, count, bytes) => {
+  ])('sends a stream with %s in one request', async (_, count, bytes) => {
     const partition = freshPartition();
     const { store, sent } = faulty();
     await store.put(partition, 'x', pieces(count, bytes));
@@ -91,7 +91,7 @@ describe('a put', () => {
     expect((await bytesOf(await store.open(partition, 'x')))?.length).toBe(count * bytes);
   });
 
-  test('of more is an upload of parts in which no byte is lost, whatever answers are', async () => {
+  test('uploads a larger stream in parts without losing a byte, even when responses are lost', async () => {
     const partition = freshPartition();
     const { store, sent } = faulty(undefined, 'answer lost', awsError('SlowDown', { status: 503 }));
     await store.put(partition, 'x', pieces(23, 1_000_003));
@@ -100,7 +100,7 @@ describe('a put', () => {
     expect(sent.filter((name) => name === 'UploadPart')).toHaveLength(3 + 2);
   });
 
-  test('of more whose last answer is lost resolves', async () => {
+  test('resolves when the last response of an upload is lost', async () => {
     const partition = freshPartition();
     const { store, sent } = faulty(undefined, undefined, undefined, 'answer lost');
     await store.put(partition, 'x', new Uint8Array(9 * MIB));
@@ -108,7 +108,7 @@ describe('a put', () => {
     expect((await bytesOf(await store.open(partition, 'x')))?.length).toBe(9 * MIB);
   });
 
-  test('that fails at a part removes the others, and tells why', async () => {
+  test('removes the other parts when one fails, and throws the reason', async () => {
     const { mock, store } = mocked();
     const fault = awsError('AccessDenied', { status: 403 });
     mock.on(CreateMultipartUploadCommand).resolves({ UploadId: 'u1' });
@@ -124,7 +124,7 @@ describe('a put', () => {
     expect(mock.commandCalls(CompleteMultipartUploadCommand)).toHaveLength(0);
   });
 
-  test('that cannot begin closes its stream', async () => {
+  test('closes its stream when it cannot start', async () => {
     const { mock, store } = mocked();
     mock.rejects(awsError('AccessDenied', { status: 403 }));
     const { stream, closed } = endless();
@@ -132,7 +132,7 @@ describe('a put', () => {
     expect(closed()).toBe(true);
   });
 
-  test('whose stream fails after a part aborts the upload with the error of the stream', async () => {
+  test('aborts the upload with the error of the stream when the stream fails after a part', async () => {
     const partition = freshPartition();
     const { store, sent } = faulty();
     const broken = new Error('broken');
@@ -145,7 +145,7 @@ describe('a put', () => {
     expect(await store.open(partition, 'x')).toBeUndefined();
   });
 
-  test('never has more than three parts under way', async () => {
+  test('uploads at most three parts at a time', async () => {
     const { mock, store } = mocked();
     let underWay = 0;
     let most = 0;
@@ -167,21 +167,21 @@ describe('a put', () => {
 });
 
 describe('parts', () => {
-  test('of the sizes that 10,000 of them have hold 5 TiB, each within what S3 takes', () => {
+  test('hold 5 TiB in 10,000 parts, each within the limits of S3', () => {
     const sizes = Array.from({ length: 10_000 }, (_, n) => partBytes(n + 1));
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeGreaterThanOrEqual(5 * 1024 ** 4);
     expect(Math.min(...sizes)).toBeGreaterThanOrEqual(5 * MIB);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(5 * 1024 * MIB);
   });
 
-  test('of a large piece are views on it', async () => {
+  test('are views of a large chunk', async () => {
     const piece = new Uint8Array(20 * MIB);
     const parts = await all(splitIntoParts([piece]));
     expect(parts.map(({ length }) => length)).toEqual([8 * MIB, 8 * MIB, 4 * MIB]);
     expect(parts.every(({ buffer }) => buffer === piece.buffer)).toBe(true);
   });
 
-  test('of a copy cover the object once', () => {
+  test('cover a copied object exactly once', () => {
     expect([...copyRanges(2 * 1024 * MIB + 1)]).toEqual([
       'bytes=0-1073741823',
       'bytes=1073741824-2147483647',
@@ -191,7 +191,7 @@ describe('parts', () => {
 });
 
 describe('a copy', () => {
-  test('of what one request cannot copy goes by parts', async () => {
+  test('copies in parts what one request cannot copy', async () => {
     const { mock, store } = mocked();
     const message = 'The specified copy source is larger than the maximum allowable size for a copy source: 5368709120';
     mock.on(CopyObjectCommand).rejects(awsError('InvalidRequest', { message }));
@@ -210,7 +210,7 @@ describe('a copy', () => {
     expect(mock.commandCalls(HeadObjectCommand)[0]?.args[0].input.Key).toBe('a/b%20/x');
   });
 
-  test('by parts makes the same bytes', async () => {
+  test('produces the same bytes in parts', async () => {
     const partition = freshPartition();
     const tooLarge = awsError('InvalidRequest', {
       message: 'The copy source is larger than the maximum allowable size',
@@ -224,7 +224,7 @@ describe('a copy', () => {
 });
 
 describe('a list', () => {
-  test('goes on over all pages and passes over keys of somebody else', async () => {
+  test('covers all pages and skips unrelated keys', async () => {
     const { mock, store } = mocked();
     const object = (Key: string) => ({ Key, Size: 3, LastModified: new Date(5) });
     mock
@@ -241,7 +241,7 @@ describe('a list', () => {
     expect(tokens).toEqual([undefined, 't1', 't2', 't2']);
   });
 
-  test('and a remove take more than a page of a thousand', async () => {
+  test('lists and removes more than a page of a thousand keys', async () => {
     const partition = freshPartition();
     const { store, sent } = faulty();
     const ids = Array.from({ length: 1_005 }, (_, n) => `p${String(n).padStart(5, '0')}`);
@@ -255,17 +255,17 @@ describe('a list', () => {
   });
 });
 
-describe('a remove that S3 does in part', () => {
+describe('a remove that S3 applies partially', () => {
   const error = (Code: string) => ({ Errors: [{ Key: 'a/b/2', Code, Message: 'told to' }] });
 
-  test('is tried again for what fails in passing', async () => {
+  test('is retried for keys with a transient failure', async () => {
     const { mock, store } = mocked();
     mock.on(DeleteObjectsCommand).resolvesOnce(error('InternalError')).resolvesOnce(error('SlowDown')).resolves({});
     await store.remove('a/b', ['1', '2']);
     expect(mock.commandCalls(DeleteObjectsCommand)).toHaveLength(3);
   });
 
-  test('fails with the key and the permission', async () => {
+  test('fails with the key and the missing permission', async () => {
     const { mock, store } = mocked();
     mock.on(DeleteObjectsCommand).resolves(error('AccessDenied'));
     await expect(store.remove('a/b', ['1', '2'])).rejects.toMatchObject({
@@ -274,14 +274,14 @@ describe('a remove that S3 does in part', () => {
     });
   });
 
-  test('is done when what it could not remove was not there', async () => {
+  test('succeeds when the keys that it could not remove do not exist', async () => {
     const { mock, store } = mocked();
     mock.on(DeleteObjectsCommand).resolves(error('NoSuchKey'));
     await store.remove('a/b', ['2']);
   });
 });
 
-describe('a request that is refused', () => {
+describe('a rejected request', () => {
   const runs: [string, string, (store: PayloadStore) => Promise<unknown>][] = [
     ['put', 's3:PutObject', (store) => store.put('a/b', 'x', new Uint8Array(1))],
     ['put of parts', 's3:PutObject', (store) => store.put('a/b', 'x', new Uint8Array(9 * MIB))],
@@ -295,7 +295,7 @@ describe('a request that is refused', () => {
     ['remove', 's3:DeleteObject', (store) => store.remove('a/b', ['x'])],
   ];
 
-  test.each(runs)('for lack of permission names what a %s needs: %s', async (_, actions, run) => {
+  test.each(runs)('names the permission that a %s needs: %s', async (_, actions, run) => {
     const { mock, store } = mocked();
     mock.rejects(awsError('AccessDenied', { status: 403 }));
     await expect(run(store)).rejects.toMatchObject({
@@ -304,7 +304,7 @@ describe('a request that is refused', () => {
     });
   });
 
-  test.each(runs)('for a bucket that does not exist is STORAGE_MISSING for a %s', async (_name, _actions, run) => {
+  test.each(runs)('throws STORAGE_MISSING for a %s when the bucket does not exist', async (_name, _actions, run) => {
     const store = s3PayloadStore({ bucket: 'waitstate-not-there', client: s3Client() });
     await expect(run(store)).rejects.toMatchObject({
       code: 'STORAGE_MISSING',
@@ -312,7 +312,7 @@ describe('a request that is refused', () => {
     });
   });
 
-  test('after the last try is STORAGE_UNAVAILABLE', async () => {
+  test('throws STORAGE_UNAVAILABLE after the last attempt', async () => {
     const { mock, store } = mocked(3);
     mock.on(PutObjectCommand).rejects(awsError('SlowDown', { status: 503 }));
     await expect(store.put('a/b', 'x', new Uint8Array(1))).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });

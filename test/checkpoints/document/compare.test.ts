@@ -9,7 +9,7 @@ import { runs, toDoc, values } from './values.ts';
 const lines = (before: unknown, after: unknown) => render(compare(toDoc(before), toDoc(after))).split('\n');
 
 describe('compare', () => {
-  it('names what came, went and changed, at the leaf', () => {
+  it('reports added, removed and changed values by leaf', () => {
     const before = { messages: [{ content: 'a' }, { content: 'b' }], gone: { x: 1 }, same: [1] };
     const after = { messages: [{ content: 'a' }, { content: 'c' }], same: [1], 'new key': [2] };
     expect(compare(toDoc(before), toDoc(after))).toEqual({
@@ -19,7 +19,7 @@ describe('compare', () => {
     });
   });
 
-  it('takes an insertion at the front for one addition', () => {
+  it('reports an insertion at the front as one addition', () => {
     const list = Array.from({ length: 50 }, (_, id) => ({ id }));
     expect(lines({ list }, { list: [{ id: 'new' }, ...list] })).toEqual(['+ list[0]  { id: "new" }']);
     expect(lines({ list }, { list: list.slice(2) })).toEqual(['- list[0]  { id: 0 }', '- list[1]  { id: 1 }']);
@@ -46,13 +46,13 @@ describe('compare', () => {
     expect(lines({ $: 1, a: 1 }, { $: 1, a: 2 })).toEqual(['~ a  1 → 2']);
   });
 
-  it('names the root and the order of keys', () => {
+  it('reports changes of the root and of the order of keys', () => {
     expect(lines(1, 'a')).toEqual(['~ (root)  1 → "a"']);
     expect(lines({ o: { a: 1, b: 2 } }, { o: { b: 2, a: 1 } })).toEqual(['~ o  { a: 1, b: 2 } → { b: 2, a: 1 }']);
     expect(lines({ a: 1 }, { a: 1 })).toEqual(['(no difference)']);
   });
 
-  it('maps values for who asks', () => {
+  it('maps values with the given function', () => {
     const { changed } = compare(toDoc({ d: new Date(1) }), toDoc({ d: new Date(2) }), (doc) => decode(doc));
     expect(changed).toEqual([{ at: 0, path: 'd', before: new Date(1), after: new Date(2) }]);
   });
@@ -84,11 +84,11 @@ describe('show', () => {
     [new TypeError('bad'), 'TypeError: bad'],
     [{ a: [1, 'x', null], 'b c': {} }, '{ a: [1, "x", null], "b c": {} }'],
     [{ $: 1 }, '{ $: 1 }'],
-  ])('writes %o for people', (value, text) => {
+  ])('formats %o for people', (value, text) => {
     expect(show(toDoc(value))).toBe(text);
   });
 
-  it('cuts long values without reading all of them', () => {
+  it('truncates long values without reading all of them', () => {
     expect(show(parse(JSON.stringify(Array(100_000).fill('word'))))).toHaveLength(80);
     expect(show('x'.repeat(1e6))).toHaveLength(80);
     expect(show({ $: ['date', 1e99] })).toBe('Invalid Date');

@@ -29,7 +29,7 @@ const messages: { id: number | string; role: string; content: string }[] = Array
 const added = { id: 'new', role: 'assistant', content: 'Fine.' };
 const state = (list: unknown[]) => ({ title: 't', messages: list, when: new Date(1) });
 
-describe('a patch is about as long as what changed', () => {
+describe('a patch that is about as long as the change', () => {
   const base = toDoc(state(messages));
   it.each<[string, unknown[], number]>([
     ['nothing', messages, 2],
@@ -101,7 +101,7 @@ describe('diff', () => {
     expect(diff(`${text}\u{1F600}${text}`, `${text}\u{2F600}${text}`)).toEqual([[[], 60, 2, '\u{2F600}']]);
   });
 
-  it('takes hostile keys as data', () => {
+  it('treats hostile keys as data', () => {
     const before = parse('{"a":1,"constructor":{"x":1}}');
     const after = parse('{"a":1,"constructor":{"x":2},"__proto__":{"y":1}}');
     patched(before, after);
@@ -110,7 +110,7 @@ describe('diff', () => {
     expect(Object.getPrototypeOf(apply(before, diff(before, after)))).toBe(Object.prototype);
   });
 
-  it('sets the root when the kind changed', () => {
+  it('sets the root when its type changed', () => {
     expect(diff([1], { a: 1 })).toEqual([[[], { a: 1 }]]);
     expect(apply([1], [[[], null]])).toBe(null);
   });
@@ -144,7 +144,7 @@ describe('diff', () => {
 });
 
 describe('apply', () => {
-  it('reuses what the operations leave alone and freezes what they make', () => {
+  it('reuses unchanged parts and freezes new ones', () => {
     const before = parse('{"a":{"x":[1]},"b":{"y":[2]},"c":"cc"}') as Record<string, Doc>;
     const after = apply(before, [
       [['b', 'z'], { n: [1] }],
@@ -158,7 +158,7 @@ describe('apply', () => {
     expect(apply(before, [])).toBe(before);
   });
 
-  it('does not change a value of an operation by a later one', () => {
+  it('does not change the value of an operation when applying a later one', () => {
     const value = { list: [1] };
     const ops: Op[] = [
       [['a'], value],
@@ -180,7 +180,7 @@ describe('apply', () => {
     expect(after.list).toHaveLength(10_500);
   });
 
-  it('splices more elements than a call takes arguments', () => {
+  it('splices more elements than a call can have arguments', () => {
     const many = Array.from({ length: 200_000 }, (_, i) => i);
     expect(apply([1, 2, 3], [[[], 1, 1, many]])).toEqual([1, ...many, 3]);
   });
@@ -206,7 +206,7 @@ describe('apply', () => {
     ['an empty operation', []],
     ['no operation', null],
     ['a path that is no list', ['n', 1]],
-  ])('takes %s as damage', (_, op) => {
+  ])('reports %s as damage', (_, op) => {
     const doc = copy({ list: [1, 2, 3], text: 'abc', n: 1 });
     expect(() => apply(doc, [op as Op])).toThrow(expect.objectContaining({ code: 'DAMAGED' }));
     expect(isWaitstateError(new Error('x'))).toBe(false);

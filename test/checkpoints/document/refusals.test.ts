@@ -53,8 +53,16 @@ describe('encode refuses, by path,', () => {
     ['a getter', { a: getter }, 'state.a.x is a getter'],
     ['a symbol key', { a: { [Symbol('s')]: 1 } }, 'state.a has the key Symbol(s)'],
     ['an array with a property', { a: Object.assign([1], { extra: 1 }) }, 'state.a is an array with extra properties'],
-    ['a sparse array with a property', Object.assign(new Array(9), { extra: 1 }), 'state is an array with extra properties'],
-    ['a map with a property', Object.assign(new Map(), { extra: 1 }), 'state has extra properties in addition to its content'],
+    [
+      'a sparse array with a property',
+      Object.assign(new Array(9), { extra: 1 }),
+      'state is an array with extra properties',
+    ],
+    [
+      'a map with a property',
+      Object.assign(new Map(), { extra: 1 }),
+      'state has extra properties in addition to its content',
+    ],
     ['a value in a map', { m: new Map([['k', { f() {} }]]) }, 'state.m.get("k").f is a function'],
     [
       'a key of a map',

@@ -29,7 +29,7 @@ describe('a plain part', () => {
     expect(decode(parse('[1]'))).toEqual([1]);
   });
 
-  it('is not looked into when it is met again', () => {
+  it('is not traversed again when it is encoded again', () => {
     const doc = parse(JSON.stringify({ list: messages(0, 100) }));
     const inside = child(doc, 'list', 5) as object;
     let reads = 0;
@@ -42,17 +42,17 @@ describe('a plain part', () => {
     expect(child(next, 'inside')).toBe(inside);
   });
 
-  it('is a value: in two places it is not shared', () => {
+  it('is a value, so two occurrences are not shared', () => {
     const part = child(parse('{"part":{"x":1}}'), 'part');
     expect(toDoc({ a: part, b: part })).toEqual({ a: { x: 1 }, b: { x: 1 } });
   });
 
-  it('gives way to an equal one of the base', () => {
+  it('is replaced by an equal part of the base', () => {
     const base = parse('{"a":{"b":[1]}}');
     expect(toDoc(parse('{"a":{"b":[1]}}'), base)).toBe(base);
   });
 
-  it('with a special value inside is made anew by every decode', () => {
+  it('is created again by every decode when it contains a special value', () => {
     const doc = parse('{"m":{"$":["map",[["a",{"x":1}]]]}}');
     const first = decode(doc) as { m: Map<string, unknown> };
     first.m.set('b', 2);
@@ -68,7 +68,7 @@ describe('a plain part', () => {
     );
   });
 
-  it('is a fresh copy in a mutable decode', () => {
+  it('is copied by a mutable decode', () => {
     const doc = parse('{"a":{"b":[1]}}');
     const live = decode(doc, { mutable: true }) as { a: { b: number[] } };
     live.a.b.push(2);
@@ -76,7 +76,7 @@ describe('a plain part', () => {
     expect(toDoc(live, doc)).toEqual({ a: { b: [1, 2] } });
   });
 
-  it('that the user put in as a document is escaped like any object with $', () => {
+  it('is escaped like any object with $ when the user passes a document', () => {
     const special = toDoc(new Date(5));
     const doc = toDoc({ special }, parse(JSON.stringify({ special })));
     expect(doc).toEqual({ special: { $: ['object', { $: ['date', 5] }] } });
@@ -161,14 +161,14 @@ describe('encode against a base', () => {
         [5, 9],
       ],
     ],
-  ])('reuses the elements of a changeable list around %s', (_, change, same) => {
+  ])('reuses the elements of a mutable list around %s', (_, change, same) => {
     const base = toDoc(messages(0, 10));
     const next = toDoc(change(messages(0, 10)), base);
     expect(next).toEqual(toDoc(change(messages(0, 10))));
     for (const [index, old] of same) expect(child(next, index)).toBe(child(base, old));
   });
 
-  it('reuses what is unchanged inside a changed element', () => {
+  it('reuses unchanged parts of a changed element', () => {
     const base = toDoc(messages(0, 3));
     const live = structuredClone(base) as { role: string }[];
     Object.assign(live[1] ?? {}, { role: 'tool' });
@@ -177,14 +177,14 @@ describe('encode against a base', () => {
     expect(child(next, 2)).toBe(child(base, 2));
   });
 
-  it('sees that only the order of keys changed', () => {
+  it('detects that only the order of keys changed', () => {
     const base = toDoc({ a: [1], b: [2] });
     const next = toDoc({ b: [2], a: [1] }, base);
     expect(Object.keys(next as object)).toEqual(['b', 'a']);
     expect(child(next, 'a')).toBe(child(base, 'a'));
   });
 
-  it('takes an inherited key of the base for no key', () => {
+  it('ignores inherited keys of the base', () => {
     const value = JSON.parse('{"__proto__":{"a":1}}');
     const next = toDoc(value, parse('{"x":1}'));
     expect(Object.keys(next as object)).toEqual(['__proto__']);
@@ -192,14 +192,14 @@ describe('encode against a base', () => {
     expect(toDoc({ toString: undefined }, parse('{}'))).toEqual({ toString: { $: 'undefined' } });
   });
 
-  it('neither freezes nor changes what it was given', () => {
+  it('neither freezes nor changes its input', () => {
     const value = stateOf(messages(0, 3));
     const doc = toDoc(value);
     expect(Object.isFrozen(value) || Object.isFrozen(value.list) || Object.isFrozen(value.list[0])).toBe(false);
     expectFrozen(doc);
   });
 
-  it('gives what it gives without one, for any two values', () => {
+  it('returns the same document as without a base, for any two values', () => {
     fc.assert(
       fc.property(values, values, (value, other) => {
         const base = parse(JSON.stringify(toDoc(other)));
@@ -214,7 +214,7 @@ describe('encode against a base', () => {
     );
   });
 
-  it('does not look into known messages when one is appended', () => {
+  it('does not traverse known messages when one is appended', () => {
     const base = parse(JSON.stringify(messages(0, 10_000)));
     const next = [...(decode(base) as unknown[]), { id: 'new' }];
     const looked = vi.spyOn(Object, 'keys');
@@ -225,7 +225,7 @@ describe('encode against a base', () => {
     expect(doc).toHaveLength(10_001);
   });
 
-  it('takes 100,000 keys in linear time', () => {
+  it('encodes 100,000 keys in linear time', () => {
     const wide = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`key${i}`, i]));
     const doc = toDoc(wide);
     expect(toDoc({ ...wide }, doc)).toBe(doc);
@@ -267,7 +267,7 @@ describe('payloads', () => {
     ]);
   });
 
-  it('are asked for by every object that is neither plain nor an array', () => {
+  it('are looked up for every object that is neither plain nor an array', () => {
     const [date, bytes] = [new Date(), new Uint8Array(1)];
     const map = new Map([['k', bytes]]);
     const asked: unknown[] = [];

@@ -7,12 +7,12 @@ import { ANY_TYPE, UnknownInstance } from '../../../lambda/checkpoints/document/
 describe('an instance of a class that this code does not know', () => {
   const doc: Doc = { spent: { $: ['class', 'money', { cents: 5, at: { $: ['date', 0] } }] } };
 
-  it('is refused where nobody asked for it', () => {
+  it('is rejected by default', () => {
     expect(() => decode(doc)).toThrow('an instance of money, which is not in `types`');
     expect(() => decode(doc, { types: {} })).toThrow('Register the class under this name');
   });
 
-  it('is kept where anything is, and written again as it was', () => {
+  it('is kept with `ANY_TYPE`, and saved again unchanged', () => {
     const value = decode(doc, { types: ANY_TYPE }) as { spent: UnknownInstance };
     expect(value.spent).toBeInstanceOf(UnknownInstance);
     expect(value.spent).toMatchObject({ type: 'money', data: { cents: 5, at: new Date(0) } });
@@ -20,7 +20,7 @@ describe('an instance of a class that this code does not know', () => {
     expect(encode(value, { root: 'state', base: doc, types: ANY_TYPE })).toBe(doc);
   });
 
-  it('is an instance of its class where that is known too', () => {
+  it('is an instance of its class when that is registered too', () => {
     const money = {
       is: (value: unknown): value is Date => value instanceof Date,
       encode: (value: Date) => ({ cents: value.getTime() }),

@@ -45,7 +45,7 @@ export function chainsContract(open: OpenStores): void {
 
     const anchors = (metas: readonly CheckpointMeta[]) => metas.filter(({ anchor }) => anchor === undefined);
 
-    test('is kept in every way there is: snapshots and patches in records, payloads, segments, and folds of those', async () => {
+    test('uses every storage form: snapshots and patches in records, payloads, segments, and folded segments', async () => {
       const metas = await stores.stored().metas();
       const segments = anchors(metas).map(({ segments: ids = [] }) => ids.map(([id]) => id));
       const folds = segments.filter((ids, i) => {
@@ -73,7 +73,7 @@ export function chainsContract(open: OpenStores): void {
       }
     });
 
-    test('loads by name, and at its end', async () => {
+    test('loads by name, and at its newest version', async () => {
       const { store, run, storage } = stores;
       for (let turn = 20; turn <= STEPS; turn += 20) {
         const counting = recordCalls(storage);
@@ -85,7 +85,7 @@ export function chainsContract(open: OpenStores): void {
       expect((await store().load(run)).state).toStrictEqual(states.at(-1));
     });
 
-    test('weighs a small multiple of what was new in it', async () => {
+    test('takes a small multiple of the size of its new content', async () => {
       const { stored, store, run } = stores;
       const fresh = states.reduce((sum, { messages }) => sum + (messages.at(-1)?.length ?? 0), 0);
       const records = (await stored().records()).reduce(
@@ -99,7 +99,7 @@ export function chainsContract(open: OpenStores): void {
       expect(told).toBeGreaterThan(fresh / 2);
     });
 
-    test('is whole, and has not one payload that nothing needs', async () => {
+    test('verifies without problems, and has no unused payload', async () => {
       const { store, run, stored } = stores;
       const verification = await store().verify(run);
       expect(verification).toMatchObject({ ok: true, problems: [], checkpoints: STEPS, provenFrom: 1 });
@@ -110,7 +110,7 @@ export function chainsContract(open: OpenStores): void {
   });
 
   describe('a state', () => {
-    test('without any content is kept', async () => {
+    test('is stored when it is empty', async () => {
       const { store, run } = open();
       for (const [index, state] of ['', null, 0, false, {}, []].entries()) {
         await store().save({ run: `${run} ${index}`, state });
@@ -118,7 +118,7 @@ export function chainsContract(open: OpenStores): void {
       }
     });
 
-    test('of 50 MB is kept, and appending to it writes little more than what is new', async () => {
+    test('is stored at 50 MB, and appending writes little more than the new content', async () => {
       const { store, run, stored } = open();
       const page = randomText(1, 1_000_000);
       const pages = Array.from({ length: 50 }, (_, i) => page.slice(i * 1000) + page.slice(0, i * 1000));
@@ -134,7 +134,7 @@ export function chainsContract(open: OpenStores): void {
       expect(loaded.state.pages[49] === pages[49]).toBe(true);
     });
 
-    test('of 100,000 keys is kept, and a change to one of them is small', async () => {
+    test('is stored with 100,000 keys, and a change to one of them is a small write', async () => {
       const { store, run } = open();
       const keys = Array.from({ length: 100_000 }, (_, i) => [`key ${i}`, i] as const);
       const saver = store<Record<string, number>>();
@@ -146,7 +146,7 @@ export function chainsContract(open: OpenStores): void {
       expect([state['key 77776'], state['key 77777']]).toEqual([77776, -1]);
     });
 
-    test('that nests 10,000 levels is refused by name, and one of 900 is kept', async () => {
+    test('is rejected with its path at 10,000 levels, and stored at 900', async () => {
       const { store, run, stored } = open();
       const nested = (levels: number) => {
         let state: object = {};

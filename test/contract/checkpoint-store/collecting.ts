@@ -10,7 +10,7 @@ interface State {
 
 export function collectingContract(open: OpenStores): void {
   describe('collecting', () => {
-    test('takes what nothing points at, once it is a day old, and nothing else', async () => {
+    test('removes unreferenced payloads that are a day old, and nothing else', async () => {
       const { store, run, clock, storage, stored } = open();
       const saver = store<object>();
       const texts = [randomText(1, 90_000), randomText(2, 90_000)];
@@ -45,7 +45,7 @@ export function collectingContract(open: OpenStores): void {
       expect(await (await store<State>().load(run, 1)).state.page.text()).toBe('in the first only');
     });
 
-    test('leaves a run alone that it cannot read, and says so', async () => {
+    test('skips a run that it cannot read, and reports it', async () => {
       const { store, run, clock, stored } = open();
       const saver = store();
       for (const id of [run, `${run} 2`]) await saver.save({ run: id, state: { page: payload('kept') } });
@@ -57,7 +57,7 @@ export function collectingContract(open: OpenStores): void {
       expect(await stored(`${run} 2`).payloads()).toHaveLength(1);
     });
 
-    test('takes what a late writer left of a deleted run', async () => {
+    test('removes what a late writer left of a deleted run', async () => {
       const { store, run, clock, stored } = open();
       const late = store();
       await late.save({ run, state: 'one' });
@@ -69,7 +69,7 @@ export function collectingContract(open: OpenStores): void {
       expect(await stored().payloads()).toEqual([]);
     });
 
-    test('looks after every tenant when told to', async () => {
+    test('covers every tenant with `everyTenant`', async () => {
       const { store, run, clock, storage, tenant, stored } = open();
       const tenants = [tenant, `${tenant} 2`];
       for (const name of tenants) {
@@ -95,7 +95,7 @@ export function collectingContract(open: OpenStores): void {
       }
     });
 
-    test('keeps to its own tenant', async () => {
+    test('covers only its own tenant by default', async () => {
       const { store, run, clock, storage, tenant, stored } = open();
       const orphan = `${tenant} 2`;
       await storage.payloads.put(stored(run, orphan).partition, 'abandoned-orphan', Buffer.from('x'));

@@ -4,7 +4,7 @@ import { all, type OpenStores } from './stores.ts';
 
 export function contentionContract(open: OpenStores): void {
   describe('many writers at once', () => {
-    test('that update: 50 updates by 10 stores are each counted once', async () => {
+    test('count each of 50 updates by 10 stores exactly once', async () => {
       const { store, run } = open();
       await store().save({ run, state: { count: 0, by: [] } });
       const stores = Array.from({ length: 10 }, () => store<{ count: number; by: string[] }>());
@@ -59,7 +59,7 @@ export function contentionContract(open: OpenStores): void {
       expect((await store().verify(run)).ok).toBe(true);
     });
 
-    test('in one store follow each other without reading between', async () => {
+    test('follow each other in one store without reading in between', async () => {
       const { store, run, storage } = open();
       const counting = recordCalls(storage);
       const saver = store<{ count: number }>({}, counting);

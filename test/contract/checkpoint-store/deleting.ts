@@ -6,7 +6,7 @@ import { randomText } from './random-text.ts';
 import { all, DAY, MINUTE, type OpenStores } from './stores.ts';
 
 export function deletingContract(open: OpenStores): void {
-  describe('a run that is deleted', () => {
+  describe('a deleted run', () => {
     const MARK = 'a mark that must not stay';
 
     async function begun(stores: ReturnType<OpenStores>) {
@@ -18,7 +18,7 @@ export function deletingContract(open: OpenStores): void {
       return { ...stores, saver };
     }
 
-    test('is refused by everything that would use it', async () => {
+    test('is rejected by every operation', async () => {
       const { saver, store, run } = await begun(open());
       await saver.delete(run);
       for (const used of [saver, store()]) {
@@ -49,7 +49,7 @@ export function deletingContract(open: OpenStores): void {
       }
     });
 
-    test('leaves nothing of what it held', async () => {
+    test('leaves none of its content', async () => {
       const { saver, run, stored } = await begun(open());
       await saver.delete(run);
       expect(await stored().payloads()).toEqual([]);
@@ -59,7 +59,7 @@ export function deletingContract(open: OpenStores): void {
       expect(JSON.stringify(records)).not.toContain(MARK);
     });
 
-    test('stays deleted for late writers, whatever version they hold and whatever they write', async () => {
+    test('stays deleted for late writers, no matter which version they have and what they write', async () => {
       const { store, run, stored, clock } = open();
       const saver = store();
       const writes: ((late: CheckpointStore, expectedVersion: number) => Promise<unknown>)[] = [
@@ -90,7 +90,7 @@ export function deletingContract(open: OpenStores): void {
       await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_DELETED' });
     });
 
-    test('keeps its id to itself until it was swept a day later', async () => {
+    test('reserves its id until it is swept a day later', async () => {
       const { saver, store, run, clock, stored } = await begun(open());
       await saver.delete(run);
       await saver.save({ run: `${run} 2`, state: 'source' });
@@ -106,7 +106,7 @@ export function deletingContract(open: OpenStores): void {
       expect(await store().save({ run, state: 'new' })).toMatchObject({ version: 1, state: 'new' });
     });
 
-    test('gives its id to a new run that nobody takes for the old one', async () => {
+    test('frees its id for a new run that is not mistaken for the old one', async () => {
       const { saver, store, run, clock } = await begun(open());
       const idle = store();
       const old = await idle.load(run);
@@ -144,7 +144,7 @@ export function deletingContract(open: OpenStores): void {
           for (const version of [1, 2, 3]) await stored().remove(version);
         },
       ],
-    ])('may be a damaged one: %s', async (_, damage) => {
+    ])('can be deleted when it is damaged: %s', async (_, damage) => {
       const stores = await begun(open());
       const { store, run, stored, clock } = stores;
       await damage(stores);
@@ -157,7 +157,7 @@ export function deletingContract(open: OpenStores): void {
       expect(await stored().records()).toEqual([]);
     });
 
-    test('is not brought back by who holds more of it than was left', async () => {
+    test('is not brought back by a writer with cached content', async () => {
       const { store, run, stored } = open();
       const saver = store();
       for (const state of [1, 2, 3]) await saver.save({ run, state });
@@ -170,7 +170,7 @@ export function deletingContract(open: OpenStores): void {
       await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_DELETED' });
     });
 
-    test('may be deleted again, also at the same time', async () => {
+    test('can be deleted again, even concurrently', async () => {
       const { saver, store, run, stored } = await begun(open());
       await Promise.all([saver.delete(run), store().delete(run), store().delete(run)]);
       await store().delete(run);
@@ -184,7 +184,7 @@ export function deletingContract(open: OpenStores): void {
       expect(await stored().records()).toEqual([]);
     });
 
-    test('takes nothing of other runs with it, however similar their ids', async () => {
+    test('removes nothing of other runs, no matter how similar their ids', async () => {
       const { store, run } = open();
       const saver = store();
       const others = [`${run}/`, `${run}/a`, `${run}a`, `${run}%2F`, run.slice(0, -1), run.toUpperCase()];
@@ -197,7 +197,7 @@ export function deletingContract(open: OpenStores): void {
       }
     });
 
-    test('is deleted though others are writing to it', async () => {
+    test('can be deleted while others write to it', async () => {
       const { store, run, stored } = open();
       await store().save({ run, state: 0 });
       const writers = Array.from({ length: 10 }, () => store<number>().update(run, (n) => n + 1));

@@ -17,7 +17,7 @@ export function diffingContract(open: OpenStores): void {
       },
     ] as const;
 
-    test('has what came, what went and what changed, with paths and live values', async () => {
+    test('has the added, removed and changed values, with their paths', async () => {
       const { store, run } = open();
       const saver = store();
       for (const state of states) await saver.save({ run, state });
@@ -37,7 +37,7 @@ export function diffingContract(open: OpenStores): void {
       ]);
     });
 
-    test('can be read by people', async () => {
+    test('has a text for people', async () => {
       const { store, run } = open();
       const saver = store();
       for (const state of states) await saver.save({ run, state });
@@ -48,7 +48,7 @@ export function diffingContract(open: OpenStores): void {
       expect(lines).toHaveLength(7);
     });
 
-    test('the other way round has what went as what came', async () => {
+    test('swaps added and removed values in the other direction', async () => {
       const { store, run } = open();
       const saver = store();
       for (const state of states) await saver.save({ run, state, name: `the ${state.prompt}` });
@@ -57,7 +57,7 @@ export function diffingContract(open: OpenStores): void {
       expect(back.changed.find(({ path }) => path === 'prompt')).toMatchObject({ before: 'new', after: 'old' });
     });
 
-    test('is empty between equal states, wherever they are', async () => {
+    test('is empty between equal states of any versions', async () => {
       const { store, run } = open();
       const saver = store();
       for (const state of [states[0], states[1], states[0]]) await saver.save({ run, state });
@@ -65,7 +65,7 @@ export function diffingContract(open: OpenStores): void {
       expect(difference).toMatchObject({ added: [], removed: [], changed: [], text: '(no difference)' });
     });
 
-    test('shows payloads without fetching them, and they can be read', async () => {
+    test('shows payloads without fetching them, and they can still be read', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, state: { page: payload('old page') } });
@@ -76,7 +76,7 @@ export function diffingContract(open: OpenStores): void {
       expect([await before.text(), await after.text()]).toEqual(['old page', 'new page']);
     });
 
-    test('between checkpoints that do not exist is refused', async () => {
+    test('is rejected between checkpoints that do not exist', async () => {
       const { store, run } = open();
       await expect(store().diff(run, 1, 2)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
       await store().save({ run });

@@ -20,7 +20,7 @@ export function encryptedPayloadsContract(open: OpenStores): void {
       return { ...stores, id: found?.id ?? '', read };
     }
 
-    test('of several megabytes goes in and out as a stream', async () => {
+    test('streams several megabytes in both directions', async () => {
       const { read } = await streamed(open(), 5);
       const page = await read();
       expect(page.size).toBe(5 * MEGABYTE);
@@ -29,7 +29,7 @@ export function encryptedPayloadsContract(open: OpenStores): void {
         expect(text.slice(i * MEGABYTE, (i + 1) * MEGABYTE) === randomText(i, MEGABYTE)).toBe(true);
     });
 
-    test.each([0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 2 << 20])('of %i bytes comes back', async (size) => {
+    test.each([0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 2 << 20])('round-trips %i bytes', async (size) => {
       const { store, run } = open();
       const content = new Uint8Array(size).fill(7);
       await store({ keys }).save({
@@ -62,7 +62,7 @@ export function encryptedPayloadsContract(open: OpenStores): void {
           Buffer.concat([found.subarray(FRAME, 2 * FRAME), found.subarray(0, FRAME), found.subarray(2 * FRAME)]),
       ],
       ['left without a frame', (found) => Buffer.concat([found.subarray(0, FRAME), found.subarray(2 * FRAME)])],
-    ])('that was %s is refused', async (_, change) => {
+    ])('is rejected when it was %s', async (_, change) => {
       const { stored, id, read } = await streamed(open(), 3);
       await stored().alterPayload(id, change);
       await expect((await read()).bytes()).rejects.toMatchObject({
@@ -76,7 +76,7 @@ export function encryptedPayloadsContract(open: OpenStores): void {
       ['repeated', (found) => Buffer.concat([found.subarray(0, FRAME), found.subarray(0, FRAME), found])],
       ['left out', (found) => Buffer.concat([found.subarray(0, FRAME), found.subarray(2 * FRAME)])],
       ['cut off', (found) => found.subarray(0, 2 * FRAME)],
-    ])('whose frames were %s gives out no piece that is in the wrong place', async (_, change) => {
+    ])('returns no misplaced chunk when its frames were %s', async (_, change) => {
       const { stored, id, read } = await streamed(open(), 3);
       await stored().alterPayload(id, change);
       const received: Uint8Array[] = [];
@@ -87,7 +87,7 @@ export function encryptedPayloadsContract(open: OpenStores): void {
       expect(received).toEqual([]);
     });
 
-    test('does not open under the name of another, or in another run', async () => {
+    test('cannot be decrypted under another id or in another run', async () => {
       const { store, run, stored, storage } = open();
       const saver = store({ keys });
       await saver.save({ run, state: { a: payload('aaaa'), b: payload('bbbb') } });

@@ -50,7 +50,7 @@ export function encryptionContract(open: OpenStores): void {
       return Buffer.concat(parts);
     }
 
-    test('works like any other for who has the key', async () => {
+    test('works like any other run with the key', async () => {
       const { saver, store, run } = await begun(open());
       const reader = store<{ n: number; page: Payload; texts: string[] }>({ keys });
       const newest = await reader.load(run);
@@ -69,7 +69,7 @@ export function encryptionContract(open: OpenStores): void {
       expect(await store({ keys }).describe(run)).toMatchObject({ encrypted: true, shredded: false, owner: 'ada' });
     });
 
-    test('leaves nothing readable in storage of state, results, model or payloads, nor their hashes', async () => {
+    test('stores nothing readable of state, results, model or payloads, nor their hashes', async () => {
       const stores = await begun(open());
       const found = await allBytes(stores);
       expect(found.includes(SECRET)).toBe(false);
@@ -81,7 +81,7 @@ export function encryptionContract(open: OpenStores): void {
       expect((await allBytes(plain)).includes(SECRET)).toBe(true);
     });
 
-    test('has a key of its own: equal runs have nothing in common', async () => {
+    test('has its own data key: equal runs have nothing in common in storage', async () => {
       const { store, run, stored } = open();
       const saver = store({ keys });
       for (const id of [run, `${run} 2`]) {
@@ -109,7 +109,7 @@ export function encryptionContract(open: OpenStores): void {
       ['no keys', {}, /encrypted with key "a", but this store has no keys/],
       ['a key of another name', { keys: keysOf('b', { b: 1 }) }, /wrapped by key "a", but this store has: b/],
       ['another key of the same name', { keys: keysOf('a', { a: 9 }) }, /Key "a" cannot unwrap the data key of run/],
-    ])('is refused by a store with %s, for reading and for writing', async (_, options, message) => {
+    ])('is rejected by a store with %s, for reading and for writing', async (_, options, message) => {
       const { store, run, stored } = await begun(open());
       const before = await stored().records();
       const uses: ((other: CheckpointStore) => Promise<unknown>)[] = [
@@ -131,7 +131,7 @@ export function encryptionContract(open: OpenStores): void {
       expect(await stored(`${run} 2`).records()).toEqual([]);
     });
 
-    test('does not open a record that was moved to another version or another run, hashes and all', async () => {
+    test('rejects a record that was moved to another version or run with matching hashes', async () => {
       const { store, run, stored } = await begun(open());
       const saver = store({ keys });
       for (let n = 1; n <= 3; n++) await saver.save({ run: `${run} 2`, state: { n } });
@@ -151,7 +151,7 @@ export function encryptionContract(open: OpenStores): void {
     test.each<[string, object]>([
       ['whose state is in a payload', { text: randomText(1, 100_000) }],
       ['that changes nothing', {}],
-    ])('does not open a record %s at another version either', async (_, state) => {
+    ])('rejects a record %s at another version too', async (_, state) => {
       const { store, run, stored } = open();
       const saver = store<object>({ keys });
       await saver.save({ run, state });
@@ -172,7 +172,7 @@ export function encryptionContract(open: OpenStores): void {
       expect(await store({ keys }).verify(run)).toMatchObject({ ok: true });
     });
 
-    test('does not open what was altered, whoever made the hashes anew', async () => {
+    test('rejects altered content even with new hashes', async () => {
       const { store, run, stored } = await begun(open());
       const record = await stored().record(2);
       const forgeries = [
@@ -218,7 +218,7 @@ export function encryptionContract(open: OpenStores): void {
       expect(await store({ keys: keysOf('b', { b: 2 }) }).load(run)).toMatchObject({ version: 7, status: 'RUNNING' });
     });
 
-    test('belongs to its owner: a new one gets the key wrapped anew', async () => {
+    test('belongs to its owner: its key is wrapped again for a new owner', async () => {
       const { store, run, stored } = await begun(open());
       const contexts: string[] = [];
       const noting = {
@@ -239,7 +239,7 @@ export function encryptionContract(open: OpenStores): void {
       await expect(store({ keys }).load(run)).rejects.toMatchObject({ code: 'KEY_UNAVAILABLE' });
     });
 
-    test('asks for its key once for as long as the store knows it', async () => {
+    test('unwraps its key once while the store caches it', async () => {
       const { store, run } = await begun(open());
       let unwraps = 0;
       const counting = {
@@ -255,7 +255,7 @@ export function encryptionContract(open: OpenStores): void {
       expect(unwraps).toBe(1);
     });
 
-    test('is forked under a key of its own, payloads too', async () => {
+    test('is forked under a new data key, including its payloads', async () => {
       const { saver, store, run, stored, clock } = await begun(open());
       const { run: id } = await saver.fork(run, { version: 1, owner: 'bob' });
       const heads = [await stored().head(), await stored(id).head()];
@@ -272,7 +272,7 @@ export function encryptionContract(open: OpenStores): void {
       expect(await store({ keys }).verify(id)).toMatchObject({ ok: true, keyed: true });
     });
 
-    test('begins again under a new key when its first save failed, with the same payload', async () => {
+    test('starts again under a new key with the same payload when its first save failed', async () => {
       const { store, run, storage } = open();
       let failures = 1;
       const failing = recordCalls(storage, {
@@ -293,7 +293,7 @@ export function encryptionContract(open: OpenStores): void {
       expect([await state.page.text(), await state.streamed.text()]).toEqual([SECRET, SECRET]);
     });
 
-    test('finds a first save that is tried again under its write id', async () => {
+    test('finds a first save that is retried under its write id', async () => {
       const { store, run } = open();
       const input = { run, state: { SECRET, page: payload(SECRET) }, writeId: 'w' };
       const saved = await store({ keys }).save(input);
@@ -304,7 +304,7 @@ export function encryptionContract(open: OpenStores): void {
   });
 
   describe('a store with keys', () => {
-    test('refuses a run without encryption, unless told to accept it', async () => {
+    test('rejects an unencrypted run unless `acceptUnencrypted` is set', async () => {
       const { store, run } = open();
       await store().save({ run, state: { page: payload('plain') } });
       await expect(store({ keys }).load(run)).rejects.toMatchObject({ code: 'RUN_NOT_ENCRYPTED' });
@@ -322,14 +322,14 @@ export function encryptionContract(open: OpenStores): void {
       expect(await fork.state.page.text()).toBe('plain');
     });
 
-    test('is not fooled by a head from which the key was taken', async () => {
+    test('rejects a head from which the key was removed', async () => {
       const { store, run, stored } = open();
       await store({ keys }).save({ run, state: 'secret' });
       await stored().alterHead({ key: undefined });
       await expect(store({ keys }).load(run)).rejects.toMatchObject({ code: 'RUN_NOT_ENCRYPTED' });
     });
 
-    test('refuses keys that are none when it is opened', () => {
+    test('rejects invalid keys when it is created', () => {
       expect(() => localKeys({ current: 'a', keys: { a: new Uint8Array(31) } })).toThrow(/must be 32 bytes/);
       expect(() => localKeys({ current: 'b', keys: { a: new Uint8Array(32) } })).toThrow(
         /current key "b" must be one of `keys`; found a/,

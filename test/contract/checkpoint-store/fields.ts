@@ -4,8 +4,8 @@ import type { SaveInput } from '../../../lambda/checkpoints/save.ts';
 import { all, type OpenStores, SECOND } from './stores.ts';
 
 export function fieldsContract(open: OpenStores): void {
-  describe('what a checkpoint holds', () => {
-    test('comes back whole, from the save, from a load and, without the state, from history', async () => {
+  describe('the fields of a checkpoint', () => {
+    test('are returned by a save, by a load and, without the state, by the history', async () => {
       const { store, run, clock } = open();
       const saver = store({ writer: 'worker 7', schema: { version: 1 } });
       const first = await saver.save({
@@ -61,7 +61,7 @@ export function fieldsContract(open: OpenStores): void {
       expect(await reader.load(run, 1)).toStrictEqual(first);
     });
 
-    test('is little when little is given', async () => {
+    test('are few when few are given', async () => {
       const { store, run, clock } = open();
       await store({ writer: 'me' }).save({ run });
       expect(await store().load(run)).toStrictEqual({
@@ -82,7 +82,7 @@ export function fieldsContract(open: OpenStores): void {
       });
     });
 
-    test('has the parent that its first save names, and no later save can name one', async () => {
+    test('include the parent from the first save, and no later save can set one', async () => {
       const { store, run } = open();
       const saver = store();
       const parent = { run: 'the caller', version: 12 };
@@ -92,7 +92,7 @@ export function fieldsContract(open: OpenStores): void {
       expect(await store().load(run)).toMatchObject({ version: 1, parent });
     });
 
-    test('says who wrote it, by default the machine and the process', async () => {
+    test('include the writer, by default the machine and the process', async () => {
       const { store, run } = open();
       const saver = store();
       expect((await saver.save({ run })).writer).toContain(String(process.pid));
@@ -102,7 +102,7 @@ export function fieldsContract(open: OpenStores): void {
       expect((await all(saver.history(run))).map(({ writer }) => writer === 'another')).toEqual([false, true]);
     });
 
-    test('is chained by hashes that tell any two checkpoints apart', async () => {
+    test('include hashes that link checkpoints and tell any two apart', async () => {
       const { store, run } = open();
       const saver = store();
       const saved = [];
@@ -113,7 +113,7 @@ export function fieldsContract(open: OpenStores): void {
       expect(saved.map(({ previousHash }) => previousHash)).toEqual([undefined, saved[0]?.hash, saved[1]?.hash]);
     });
 
-    test('counts steps where no number is given', async () => {
+    test('count steps when no number is given', async () => {
       const { store, run } = open();
       const saver = store();
       const inputs = [
@@ -130,7 +130,7 @@ export function fieldsContract(open: OpenStores): void {
       expect(numbers).toEqual([0, 1, 2, 2, 10, 11, 0]);
     });
 
-    test('has step, labels and model for itself only', async () => {
+    test('do not carry over step, labels and model to later checkpoints', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, state: 1, step: 'a', labels: { l: '1' }, model: { id: 'm' } });
@@ -155,7 +155,7 @@ export function fieldsContract(open: OpenStores): void {
       expect((await store().load(run, 2)).toolResults).toStrictEqual({ a: 1, b: { deep: [1] } });
     });
 
-    test('are forgotten by call id or all at once, the new ones of that save excepted', async () => {
+    test('are forgotten by call id or all at once, except the new ones of that save', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, state: 's', toolResults: { a: 1, b: 2, c: 3 } });
@@ -169,7 +169,7 @@ export function fieldsContract(open: OpenStores): void {
       expect((await store().load(run, 1)).toolResults).toStrictEqual({ a: 1, b: 2, c: 3 });
     });
 
-    test('may be many, of which each is added, replaced and forgotten by itself', async () => {
+    test('can be many, and each is added, replaced and forgotten separately', async () => {
       const { store, run, stored } = open();
       const saver = store();
       const expected: Record<string, unknown> = {};
@@ -189,7 +189,7 @@ export function fieldsContract(open: OpenStores): void {
       expect((await store().load(run)).toolResults).toStrictEqual({});
     });
 
-    test('may have any text for a call id', async () => {
+    test('can have any text as a call id', async () => {
       const { store, run } = open();
       const ids = ['$', '__proto__', 'constructor', '', '0', 'a/b', 'ü', '{"$":1}', 'call id'];
       const toolResults = Object.fromEntries(ids.map((id, i) => [id, { of: i }]));
@@ -202,7 +202,7 @@ export function fieldsContract(open: OpenStores): void {
       expect((await store().load(run)).toolResults).toStrictEqual({ $: ['payload', 'id', 'hash', 3] });
     });
 
-    test('hold the same kinds of values as a state, and refuse the same by path', async () => {
+    test('support the same values as a state, and reject others with their path', async () => {
       const { store, run, stored } = open();
       const toolResults = { call: { at: new Date(5), big: 5n, set: new Set([1]) } };
       await store().save({ run, toolResults });
@@ -213,7 +213,7 @@ export function fieldsContract(open: OpenStores): void {
     });
   });
 
-  describe('a field that is not what a checkpoint takes', () => {
+  describe('an invalid field', () => {
     test.each<[string, unknown, RegExp]>([
       ['step', '', /`step` must be text of 1 to 1,000 characters; found ""/],
       ['step', 7, /`step` must be text/],
@@ -252,7 +252,7 @@ export function fieldsContract(open: OpenStores): void {
       ['retentionSeconds', '60', /`retentionSeconds` must be/],
       ['parent', { run: '', version: 1 }, /parent run id must be/],
       ['parent', { run: 'a', version: 0 }, /version of the parent must be a whole number from 1/],
-    ])('is refused and nothing written: %s %j', async (field, value, message) => {
+    ])('is rejected before anything is written: %s %j', async (field, value, message) => {
       const { store, run, stored } = open();
       const saver = store();
       const input = { run, state: 1, [field]: value } as SaveInput;
@@ -268,7 +268,7 @@ export function fieldsContract(open: OpenStores): void {
       expect(await saver.save({ run, state: 'after' })).toMatchObject({ version: 2 });
     });
 
-    test('of a store is refused when it is opened', () => {
+    test('is rejected in the options of a store when it is created', () => {
       const { store } = open();
       expect(() => store({ tenant: '' })).toThrow(/tenant id must be/);
       expect(() => store({ retentionSeconds: -1 })).toThrow(/`retentionSeconds` must be/);

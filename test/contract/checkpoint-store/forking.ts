@@ -36,7 +36,7 @@ export function forkingContract(open: OpenStores): void {
       return { ...stores, saver };
     }
 
-    test('begins a new run with the content of the newest checkpoint', async () => {
+    test('starts a new run with the content of the newest checkpoint', async () => {
       const { saver, store, run } = await begun(open());
       const fork = await saver.fork(run);
       expect(fork).toMatchObject({
@@ -60,7 +60,7 @@ export function forkingContract(open: OpenStores): void {
       });
     });
 
-    test('begins with an earlier checkpoint, by version or by name', async () => {
+    test('starts from an earlier checkpoint, by version or by name', async () => {
       const { saver, run } = await begun(open());
       const byVersion = await saver.fork(run, { version: 1 });
       expect(byVersion).toMatchObject({ state: { prompt: 'one' }, parent: { run, version: 1 }, stepNumber: 0 });
@@ -73,7 +73,7 @@ export function forkingContract(open: OpenStores): void {
       });
     });
 
-    test('has what it is given instead of what it would inherit', async () => {
+    test('uses the given fields instead of inherited ones', async () => {
       const { saver, store, run } = await begun(open());
       const given = {
         id: `${run} given`,
@@ -112,7 +112,7 @@ export function forkingContract(open: OpenStores): void {
           return undefined;
         },
       ],
-    ])('can be edited before it begins: %s', async (_, edit) => {
+    ])('can be edited before it starts: %s', async (_, edit) => {
       const { saver, store, run } = await begun(open());
       const fork = await saver.fork(run, { version: 2, edit: edit as (draft: State) => State });
       expect(fork.state).toStrictEqual({ prompt: 'changed', messages: ['a', 'b', 'more'] });
@@ -120,14 +120,14 @@ export function forkingContract(open: OpenStores): void {
       expect((await store().load(run, 2)).state).toStrictEqual({ prompt: 'two', messages: ['a', 'b'] });
     });
 
-    test('can begin with other tool results', async () => {
+    test('can start with other tool results', async () => {
       const { saver, store, run } = await begun(open());
       const fork = await saver.fork(run, { toolResults: { t2: 'instead', t3: 3 } });
       expect((await store().load(fork.run)).toolResults).toStrictEqual({ t1: 1, t2: 'instead', t3: 3 });
       expect((await store().load(run)).toolResults).toStrictEqual({ t1: 1, t2: { deep: 2 } });
     });
 
-    test('whose edit throws is not begun', async () => {
+    test('is not created when its edit throws', async () => {
       const { saver, run, stored } = await begun(open());
       const edit = () => {
         throw new Error('on purpose');
@@ -136,7 +136,7 @@ export function forkingContract(open: OpenStores): void {
       expect(await stored(`${run} 2`).records()).toEqual([]);
     });
 
-    test('goes on by itself, and so does the run that it came from', async () => {
+    test('continues independently of the original run', async () => {
       const { saver, store, run } = await begun(open());
       const { run: id } = await saver.fork(run, { version: 2 });
       await saver.save({ run: id, state: { prompt: 'of the fork', messages: [] } });
@@ -147,7 +147,7 @@ export function forkingContract(open: OpenStores): void {
       expect(await saver.fork(id)).toMatchObject({ parent: { run: id, version: 2 }, state: { prompt: 'of the fork' } });
     });
 
-    test('is refused under the id of a run that exists, its own included', async () => {
+    test('is rejected under the id of an existing run, including the original', async () => {
       const { saver, store, run } = await begun(open());
       await saver.save({ run: `${run} 2`, state: { prompt: 'taken', messages: [] } });
       for (const id of [`${run} 2`, run]) {
@@ -157,7 +157,7 @@ export function forkingContract(open: OpenStores): void {
       expect(await all(store().history(run))).toHaveLength(3);
     });
 
-    test('of what does not exist is refused', async () => {
+    test('is rejected for a missing origin', async () => {
       const { saver, run } = await begun(open());
       await expect(saver.fork(`${run} none`)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
       await expect(saver.fork(run, { version: 4 })).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_FOUND' });
@@ -167,7 +167,7 @@ export function forkingContract(open: OpenStores): void {
       await expect(saver.fork(run, { status: 'NEW' as 'READY' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     });
 
-    test('of a run with the longest id there is gets an id that fits', async () => {
+    test('gets a valid id when the original id has the maximum length', async () => {
       const { store, tenant } = open();
       const saver = store();
       for (const run of ['x'.repeat(256), '👩'.repeat(21), "'".repeat(85)]) {
@@ -177,7 +177,7 @@ export function forkingContract(open: OpenStores): void {
       }
     });
 
-    test('is begun once when it is tried again under its write id', async () => {
+    test('is created once when it is retried under its write id', async () => {
       const { saver, store, run } = await begun(open());
       const options = { id: `${run} 2`, version: 2, writeId: 'fork 1' };
       const fork = await saver.fork(run, options);
@@ -185,7 +185,7 @@ export function forkingContract(open: OpenStores): void {
       await expect(saver.fork(run, { ...options, writeId: 'fork 2' })).rejects.toMatchObject({ code: 'RUN_EXISTS' });
     });
 
-    test('has its own copies of payloads, made by the storage and once for each', async () => {
+    test('has its own copies of payloads, each copied once by the storage', async () => {
       const { store, run, storage, stored } = open();
       const page = payload('a page', { type: 'text/html', digest: 'short' });
       await store().save({ run, state: { page, again: page, same: payload('a page') } });
@@ -200,7 +200,7 @@ export function forkingContract(open: OpenStores): void {
       expect(await loaded.state.again.text()).toBe('a page');
     });
 
-    test('stands on its own when the run that it came from is gone', async () => {
+    test('stays readable when the original run is deleted', async () => {
       const { store, run, clock, stored } = open();
       const saver = store<{ texts: string[]; page: Payload }>();
       const texts: string[] = [];

@@ -25,7 +25,7 @@ export function historyContract(open: OpenStores): void {
       expect(await versions({ newestFirst: true })).toEqual(numbers(LENGTH, 1));
     });
 
-    test('has those within bounds, both included', async () => {
+    test('has the checkpoints within the bounds, both included', async () => {
       expect(await versions({ from: 100 })).toEqual(numbers(100, LENGTH));
       expect(await versions({ to: 3 })).toEqual([1, 2, 3]);
       expect(await versions({ from: 2, to: 4, newestFirst: true })).toEqual([4, 3, 2]);
@@ -34,21 +34,21 @@ export function historyContract(open: OpenStores): void {
       expect(await versions({ from: LENGTH + 1 })).toEqual([]);
     });
 
-    test('has no more than asked for', async () => {
+    test('has at most `limit` checkpoints', async () => {
       expect(await versions({ limit: 1 })).toEqual([1]);
       expect(await versions({ limit: 2, newestFirst: true })).toEqual([LENGTH, LENGTH - 1]);
       expect(await versions({ limit: 101 })).toEqual(numbers(1, 101));
       expect(await versions({ limit: 1000, from: 104 })).toEqual([104, 105]);
     });
 
-    test('tells the story of each checkpoint but not its state', async () => {
+    test('describes each checkpoint without its state', async () => {
       const [entry] = await all(stores.store().history(stores.run, { from: 50, limit: 1 }));
       expect(entry).toMatchObject({ version: 50, step: 'step 50', stepNumber: 50, kind: 'save', pruned: false });
       expect(entry).not.toHaveProperty('state');
       expect(entry).not.toHaveProperty('toolResults');
     });
 
-    test('reads no further than it is asked to go', async () => {
+    test('reads no further than needed', async () => {
       const counting = recordCalls(stores.storage);
       for await (const { version } of stores.store({}, counting).history(stores.run)) if (version === 5) break;
       expect(counting.calls.filter((call) => call === 'range')).toHaveLength(1);
@@ -63,16 +63,16 @@ export function historyContract(open: OpenStores): void {
       [{ limit: 2.5 }],
       [{ limit: Number.NaN }],
       [{ to: '3' as unknown as number }],
-    ])('refuses %j', async (options) => {
+    ])('rejects %j', async (options) => {
       await expect(versions(options)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     });
 
-    test('of a run that does not exist is refused', async () => {
+    test('is rejected for a run that does not exist', async () => {
       const { store, run } = open();
       await expect(all(store().history(run))).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     });
 
-    test('shows how each checkpoint came to be', async () => {
+    test('shows the kind of each checkpoint', async () => {
       const { store, run } = open();
       const saver = store<number>(shape(1));
       await saver.save({ run, state: 1 });
@@ -98,7 +98,7 @@ export function historyContract(open: OpenStores): void {
   });
 
   describe('the summary of a run', () => {
-    test('has what lists show, as of the last change of status', async () => {
+    test('has the listed fields as of the last status change', async () => {
       const { store, run, clock } = open();
       const created = new Date(clock.now);
       const saver = store();
@@ -133,7 +133,7 @@ export function historyContract(open: OpenStores): void {
       expect(await store().describe(run)).toMatchObject({ agent: 'b', owner: 'bob', tags: [] });
     });
 
-    test('of a run that does not exist is refused', async () => {
+    test('is rejected for a run that does not exist', async () => {
       const { store, run } = open();
       await expect(store().describe(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     });

@@ -23,7 +23,7 @@ const schema3: Schema = { version: 3, migrations: { 1: split, 2: tagged } };
 
 export function migrationsContract(open: OpenStores): void {
   describe('a state of an older schema', () => {
-    test('is brought up to date when it is loaded, step by step; what is stored stays', async () => {
+    test('is migrated step by step when it is loaded, and stays stored as it was', async () => {
       const { store, run, stored } = open();
       await store({ schema: schema1 }).save({ run, state: { name: 'Ada Lovelace' }, name: 'old' });
       const before = await stored().records();
@@ -66,7 +66,7 @@ export function migrationsContract(open: OpenStores): void {
       expect((await store().verify(run)).ok).toBe(true);
     });
 
-    test('is edited in its new shape by an update', async () => {
+    test('is migrated before an update edits it', async () => {
       const { store, run } = open();
       await store({ schema: schema1 }).save({ run, state: { name: 'Ada Lovelace' } });
       const saver = store<Third>({ schema: schema3 });
@@ -75,7 +75,7 @@ export function migrationsContract(open: OpenStores): void {
       expect((await store<Third>({ schema: schema3 }).load(run)).state).toStrictEqual(updated.state);
     });
 
-    test('is forked in its new shape, and rewound to in its old one', async () => {
+    test('is migrated by a fork, and restored unchanged by a rewind', async () => {
       const { store, run } = open();
       await store({ schema: schema1 }).save({ run, state: { name: 'Ada Lovelace' } });
       const saver = store<Third>({ schema: schema3 });
@@ -98,7 +98,7 @@ export function migrationsContract(open: OpenStores): void {
       expect(await stored().payloads()).toHaveLength(1);
     });
 
-    test('may be changed in place by a migration, which gets a copy of its own', async () => {
+    test('can be changed in place by a migration, which receives a copy', async () => {
       const { store, run } = open();
       await store({ schema: schema1 }).save({ run, state: { list: [1], map: new Map([['a', { n: 1 }]]) } });
       const inPlace = (state: { list: number[]; map: Map<string, { n: number }> }) => {
@@ -111,13 +111,13 @@ export function migrationsContract(open: OpenStores): void {
       expect((await store().load(run)).state).toEqual({ list: [1], map: new Map([['a', { n: 1 }]]) });
     });
 
-    test('that was saved without any schema is of the first', async () => {
+    test('counts as the oldest version when it was saved without a schema', async () => {
       const { store, run } = open();
       await store().save({ run, state: { name: 'Ada Lovelace' } });
       expect((await store<Third>({ schema: schema3 }).load(run)).state).toMatchObject({ first: 'Ada', tags: [] });
     });
 
-    test('keeps its schema where a save has no new state', async () => {
+    test('keeps its schema when a save has no new state', async () => {
       const { store, run } = open();
       await store({ schema: schema1 }).save({ run, state: { name: 'Ada Lovelace' } });
       const saver = store<Third>({ schema: schema3 });
@@ -129,7 +129,7 @@ export function migrationsContract(open: OpenStores): void {
       });
     });
 
-    test('is refused when a migration throws or returns a promise, and nothing is written', async () => {
+    test('is rejected when a migration throws or returns a promise, and nothing is written', async () => {
       const { store, run, stored } = open();
       await store({ schema: schema1 }).save({ run, state: { name: 'Ada' } });
       const before = await stored().records();
@@ -165,7 +165,7 @@ export function migrationsContract(open: OpenStores): void {
   });
 
   describe('a state of a newer schema', () => {
-    test('is refused for reading and for writing, whatever is written', async () => {
+    test('is rejected for reading and for any write', async () => {
       const { store, run, stored } = open();
       await store({ schema: schema3 }).save({ run, state: { first: 'Ada', last: 'Lovelace', tags: [] } });
       const before = await stored().records();
@@ -192,7 +192,7 @@ export function migrationsContract(open: OpenStores): void {
       expect(await stored(`${run} 2`).records()).toEqual([]);
     });
 
-    test('is not touched by code without a schema, which may still go back, fork and change the status', async () => {
+    test('is not changed by code without a schema, which can still rewind, fork and change the status', async () => {
       const { store, run } = open();
       const saver = store({ schema: schema3 });
       for (const first of ['Ada', 'Grace']) await saver.save({ run, state: { first, last: '', tags: [] } });
@@ -214,11 +214,11 @@ export function migrationsContract(open: OpenStores): void {
     });
   });
 
-  describe('versions that are texts', () => {
+  describe('text versions', () => {
     const order = ['1.0.0', '1.1.0', '2.0.0'];
     const migrations = { '1.0.0': split, '1.1.0': tagged };
 
-    test('are ordered as the schema says', async () => {
+    test('are ordered by the schema', async () => {
       const { store, run } = open();
       await store({ schema: { version: '1.0.0', order } }).save({ run, state: { name: 'Ada Lovelace' } });
       const saver = store<Third>({ schema: { version: '2.0.0', order, migrations } });
@@ -230,14 +230,14 @@ export function migrationsContract(open: OpenStores): void {
       expect(await old.load(run, 1)).toMatchObject({ state: { first: 'Ada' } });
     });
 
-    test('that the code has never heard of are newer', async () => {
+    test('count as newer when the code does not know them', async () => {
       const { store, run } = open();
       await store({ schema: { version: '9.9.9', order: ['9.9.9'] } }).save({ run, state: {} });
       const known = store({ schema: { version: '2.0.0', order, migrations } });
       await expect(known.load(run)).rejects.toMatchObject({ code: 'SCHEMA_TOO_NEW' });
     });
 
-    test('older than the oldest that the code still migrates are refused with what to do', async () => {
+    test('are rejected with advice when they are older than the oldest migration', async () => {
       const { store, run } = open();
       await store({ schema: schema1 }).save({ run, state: { name: 'Ada' } });
       const reader = store({ schema: { version: 3, oldest: 2, migrations: { 2: tagged } } });
@@ -248,8 +248,8 @@ export function migrationsContract(open: OpenStores): void {
     });
   });
 
-  describe('a ladder with a missing rung', () => {
-    test('is refused when the store is opened', () => {
+  describe('a schema with a missing migration', () => {
+    test('is rejected when the store is created', () => {
       const { store } = open();
       expect(() => store({ schema: { version: 3, migrations: { 1: split } } })).toThrow(/missing: 2/);
       expect(() => store({ schema: { version: '2.0.0', migrations: {} } })).toThrow(/need an `order`/);

@@ -3,7 +3,7 @@ import { all, type OpenStores } from './stores.ts';
 
 export function namesContract(open: OpenStores): void {
   describe('the name of a checkpoint', () => {
-    test('finds it, wherever it is in the run', async () => {
+    test('finds the checkpoint anywhere in the run', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, state: 'one', name: 'first' });
@@ -14,7 +14,7 @@ export function namesContract(open: OpenStores): void {
       expect(await store().load(run, { name: 'fourth' })).toMatchObject({ version: 4, state: 'four' });
     });
 
-    test('is refused while another checkpoint of the run has it, and nothing is written', async () => {
+    test('is rejected while another checkpoint of the run has it, and nothing is written', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, state: 'one', name: 'here' });
@@ -29,7 +29,7 @@ export function namesContract(open: OpenStores): void {
       expect(await saver.save({ run, state: 'two', name: 'there' })).toMatchObject({ version: 2 });
     });
 
-    test('belongs to one run: another may have the same', async () => {
+    test('belongs to one run: another run can use the same name', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, state: 'one', name: 'here' });
@@ -38,7 +38,7 @@ export function namesContract(open: OpenStores): void {
       expect((await saver.load(`${run} 2`, { name: 'here' })).state).toBe('two');
     });
 
-    test('moves to a newer checkpoint when asked to', async () => {
+    test('moves to a newer checkpoint with `moveName`', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, state: 'one', name: 'good' });
@@ -49,7 +49,7 @@ export function namesContract(open: OpenStores): void {
       expect(await store().load(run, 1)).toMatchObject({ state: 'one' });
     });
 
-    test('goes to one of two that take it at the same time', async () => {
+    test('goes to exactly one of two concurrent checkpoints', async () => {
       const { store, run } = open();
       await store().save({ run, state: 0 });
       const outcomes = await Promise.allSettled(
@@ -74,7 +74,7 @@ export function namesContract(open: OpenStores): void {
       'n',
       '__proto__',
       'x'.repeat(256),
-    ])('may be %j', async (name) => {
+    ])('can be %j', async (name) => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, state: 'named', name });
@@ -84,7 +84,7 @@ export function namesContract(open: OpenStores): void {
       expect(await store().load(run)).toMatchObject({ version: 2 });
     });
 
-    test.each(['', '\udc00', 'x'.repeat(257), 'ü'.repeat(43), 7])('may not be %j', async (name) => {
+    test.each(['', '\udc00', 'x'.repeat(257), 'ü'.repeat(43), 7])('cannot be %j', async (name) => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run });

@@ -27,7 +27,7 @@ export function payloadsContract(open: OpenStores): void {
       ['an empty stream', () => payload(pieces()), ''],
       ['a Node stream', () => payload(Readable.from([Buffer.from('no'), Buffer.from('de')])), 'node'],
       ['a web stream', () => payload(ReadableStream.from(pieces('we', 'b'))), 'web'],
-    ])('is made of %s', async (_, make, text) => {
+    ])('can be created from %s', async (_, make, text) => {
       const { store, run } = open();
       const saved = await store<State>().save({ run, state: { page: make() } });
       const loaded = await store<State>().load(run);
@@ -59,7 +59,7 @@ export function payloadsContract(open: OpenStores): void {
       expect(counting.calls.filter((call) => call === 'open')).toHaveLength(1);
     });
 
-    test('is what its bytes were when it was made', async () => {
+    test('keeps the bytes from when it was created', async () => {
       const { store, run } = open();
       const bytes = Buffer.from('before');
       const page = payload(bytes);
@@ -68,7 +68,7 @@ export function payloadsContract(open: OpenStores): void {
       expect(await (await store<State>().load(run)).state.page.text()).toBe('before');
     });
 
-    test('is stored once, however often and in whatever form the same bytes are used', async () => {
+    test('is stored once, no matter how often and in which form the same bytes are used', async () => {
       const { store, run, stored } = open();
       const saver = store();
       const page = payload('same');
@@ -87,7 +87,7 @@ export function payloadsContract(open: OpenStores): void {
       expect((await store<{ equal: Payload }>().load(run, 1)).state.equal).toMatchObject({ type: 'other' });
     });
 
-    test('can be put into another run, where it is copied by the storage', async () => {
+    test('can be used in another run, for which the storage copies it', async () => {
       const { store, run, storage, stored } = open();
       await store().save({ run, state: { page: payload('travels', { type: 'text/plain' }) } });
       const counting = recordCalls(storage);
@@ -103,7 +103,7 @@ export function payloadsContract(open: OpenStores): void {
       expect(await moved.state.page.text()).toBe('travels');
     });
 
-    test('can be put into another storage under the same id', async () => {
+    test('can be used in another storage under the same id', async () => {
       const { store, run } = open();
       const other = memoryStorage();
       const page = payload('travels far');
@@ -122,7 +122,7 @@ export function payloadsContract(open: OpenStores): void {
       ['cut off', (bytes) => bytes.subarray(0, -1)],
       ['empty', () => new Uint8Array()],
       ['longer', (bytes) => Buffer.concat([bytes, Buffer.from('x')])],
-    ])('that was %s behind our back is refused by name', async (_, change) => {
+    ])('is rejected by name when it was %s in the storage', async (_, change) => {
       const { store, run, stored } = open();
       await store().save({ run, state: { page: payload(randomText(1, 300_000)) } });
       const [found] = await stored().payloads();
@@ -135,7 +135,7 @@ export function payloadsContract(open: OpenStores): void {
       await expect(store().verify(run)).resolves.toMatchObject({ ok: false, problems: [{ version: 1 }] });
     });
 
-    test('that was removed behind our back is refused by name, and so is a fork of it', async () => {
+    test('is rejected by name when it was removed from the storage, and so is a fork', async () => {
       const { store, run, stored, storage } = open();
       await store().save({ run, state: { page: payload('gone') } });
       const [found] = await stored().payloads();
@@ -149,7 +149,7 @@ export function payloadsContract(open: OpenStores): void {
       expect(await stored(`${run} 2`).records()).toEqual([]);
     });
 
-    test('never gives its last piece before all of it was proven', async () => {
+    test('never returns its last chunk before all of it was verified', async () => {
       const { store, run, stored } = open();
       const text = randomText(1, 3_000_000);
       await store().save({ run, state: { page: payload(text) } });
@@ -164,7 +164,7 @@ export function payloadsContract(open: OpenStores): void {
       expect(received).toBeLessThan(text.length);
     });
 
-    test('whose stream fails leaves nothing behind, and can be made again', async () => {
+    test('leaves nothing behind when its stream fails, and can be created again', async () => {
       const { store, run, stored } = open();
       const saver = store();
       await saver.save({ run, state: 'before' });
@@ -182,7 +182,7 @@ export function payloadsContract(open: OpenStores): void {
       expect(await (await store<State>().load(run)).state.page.text()).toBe('second try');
     });
 
-    test('made of a stream survives the retry of a save that lost, and one whose storage was away', async () => {
+    test('survives the retry of a save that lost or whose storage was unavailable, when it is a stream', async () => {
       const { store, run, storage } = open();
       let failures = 0;
       const failing = recordCalls(storage, {
@@ -204,14 +204,14 @@ export function payloadsContract(open: OpenStores): void {
       expect((await store().verify(run)).ok).toBe(true);
     });
 
-    test('made of a stream cannot be read before it was saved', async () => {
+    test('cannot be read before it was saved, when it is a stream', async () => {
       const page = payload(pieces('a'));
       expect(page.size).toBeUndefined();
       await expect(page.text()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
       expect(await payload('text').text()).toBe('text');
     });
 
-    test('refuses what it cannot be made of, and a digest above 1,000 characters', () => {
+    test('rejects invalid content, and a digest above 1,000 characters', () => {
       for (const content of [undefined, null, 5, {}, [1], new Map()]) {
         expect(() => payload(content as unknown as string)).toThrow(
           /content of a payload must be bytes, text or a stream/,
@@ -223,7 +223,7 @@ export function payloadsContract(open: OpenStores): void {
       );
     });
 
-    test('of 20 MB goes in and out as a stream, piece by piece', async () => {
+    test('streams 20 MB in both directions, chunk by chunk', async () => {
       const { store, run } = open();
       const piece = Buffer.from(randomText(7, 1_000_000));
       const hash = createHash('sha256');
@@ -251,7 +251,7 @@ export function payloadsContract(open: OpenStores): void {
       expect(largest).toBeLessThan(ahead / 2);
     });
 
-    test('is data, not a way to make a state point elsewhere', async () => {
+    test('is data and cannot make a state refer to foreign bytes', async () => {
       const { store, run } = open();
       await store().save({ run: `${run} 2`, state: { page: payload('a secret of another run') } });
       const forged = { page: { $: ['payload', 'id', 'hash', 5] } };

@@ -18,7 +18,7 @@ export function pruningContract(open: OpenStores): void {
   }
 
   describe('a prune', () => {
-    test('empties all but the newest checkpoints; their place in history stays', async () => {
+    test('empties all but the newest checkpoints, and keeps their entries in the history', async () => {
       const { store, run } = await snapshots(open(), 6, (version) => ({ step: `step ${version}`, labels: { l: 'x' } }));
       const before = await all(store().history(run));
       expect(await store().prune(run, { keepLast: 2 })).toEqual({
@@ -40,7 +40,7 @@ export function pruningContract(open: OpenStores): void {
       expect(await store().verify(run)).toMatchObject({ ok: true, problems: [], checkpoints: 7, provenFrom: 5 });
     });
 
-    test('leaves nothing of what the emptied ones held', async () => {
+    test('leaves none of the content of emptied checkpoints', async () => {
       const mark = 'a mark that must not stay';
       const { store, run, stored } = await snapshots(open(), 2, (version) =>
         version === 1 ? { toolResults: { mark }, model: { mark }, labels: { mark } } : { forgetToolResults: true },
@@ -53,7 +53,7 @@ export function pruningContract(open: OpenStores): void {
       expect((await stored().record(1)).body).toBeUndefined();
     });
 
-    test('is itself a checkpoint that shows what was newest', async () => {
+    test('is itself a checkpoint that shows the newest content', async () => {
       const { store, run } = await snapshots(open(), 3, (version) => ({
         toolResults: { [version]: version },
         ...(version === 3 && { status: 'SLEEPING', step: 'wait', model: { id: 'm' } }),
@@ -66,7 +66,7 @@ export function pruningContract(open: OpenStores): void {
       expect(newest.toolResults).toStrictEqual({ 1: 1, 2: 2, 3: 3 });
     });
 
-    test('leaves what the kept ones stand on', async () => {
+    test('keeps the chains that kept checkpoints need', async () => {
       const { store, run } = open();
       const text = randomText(1, 3000);
       const first = store<{ text: string; n: number }>(shape(1));
@@ -84,7 +84,7 @@ export function pruningContract(open: OpenStores): void {
       for (const version of [6, 7]) expect((await store().load(run, version)).state).toEqual({ text, n: version });
     });
 
-    test('leaves every kept state of a long run loadable, and not one payload too many', async () => {
+    test('leaves every kept state of a long run loadable, and no unused payload', async () => {
       const { store, run, stored } = open();
       const saver = store<{ texts: string[] }>();
       const texts: string[] = [];
@@ -111,7 +111,7 @@ export function pruningContract(open: OpenStores): void {
       expect((await store().verify(run)).ok).toBe(true);
     });
 
-    test('keeps named checkpoints unless told otherwise, and then frees their names', async () => {
+    test('keeps named checkpoints by default, and otherwise frees their names', async () => {
       const { store, run } = await snapshots(open(), 4, (version) => (version === 2 ? { name: 'good' } : {}));
       await store().prune(run, { keepLast: 1 });
       expect((await store().load(run, { name: 'good' })).state).toStrictEqual({ version: 2 });
@@ -124,7 +124,7 @@ export function pruningContract(open: OpenStores): void {
       expect((await store().load(run, { name: 'good' })).state).toBe('new');
     });
 
-    test('that has nothing to do writes nothing, however often it is made', async () => {
+    test('writes nothing when there is nothing to do, no matter how often it runs', async () => {
       const { store, run } = await snapshots(open(), 5);
       await store().prune(run, { keepLast: 3 });
       const history = await all(store().history(run));
@@ -136,7 +136,7 @@ export function pruningContract(open: OpenStores): void {
       expect(await store().prune(run, { keepLast: 100 })).toMatchObject({ emptied: 0, version: 7 });
     });
 
-    test('says which version the next save follows', async () => {
+    test('returns the version that the next save follows', async () => {
       const { store, run } = await snapshots(open(), 3);
       const { version } = await store().prune(run, { keepLast: 1 });
       expect(await store(shape(4)).save({ run, expectedVersion: version, state: 5 })).toMatchObject({ version: 5 });
@@ -146,7 +146,7 @@ export function pruningContract(open: OpenStores): void {
       });
     });
 
-    test('makes every other writer look again, whatever version it holds', async () => {
+    test('fences every other writer, no matter which version it has', async () => {
       const { store, run, clock } = open();
       const holders = [];
       for (let version = 1; version <= 4; version++) {
@@ -169,7 +169,7 @@ export function pruningContract(open: OpenStores): void {
       expect(await store().load(run)).toMatchObject({ version: 5, kind: 'prune', state: { version: 4 } });
     });
 
-    test('removes the payloads of what it emptied, and none that is in use', async () => {
+    test('removes the payloads of emptied checkpoints, and none that are in use', async () => {
       const { store, run, stored } = open();
       const page = (name: string) => payload(`page ${name}`);
       const [always, early, middle] = [page('always'), page('early'), page('middle')];
@@ -193,7 +193,7 @@ export function pruningContract(open: OpenStores): void {
       expect(await stored().payloads()).toHaveLength(2);
     });
 
-    test('does not take a payload from under the hands of who puts it back', async () => {
+    test('does not remove a payload that a concurrent writer uses again', async () => {
       const { store, run } = open();
       const page = payload('comes back');
       await store(shape(1)).save({ run, state: { page } });
@@ -209,7 +209,7 @@ export function pruningContract(open: OpenStores): void {
       expect((await store().verify(run)).ok).toBe(true);
     });
 
-    test('goes together with writers: all their work is there', async () => {
+    test('works with concurrent writers without losing their work', async () => {
       const { store, run } = open();
       await store().save({ run, state: { filler: '', count: 0 } });
       const updates = Array.from({ length: 20 }, (_, n) =>
@@ -226,7 +226,7 @@ export function pruningContract(open: OpenStores): void {
       expect(await store().verify(run)).toMatchObject({ ok: true, problems: [] });
     });
 
-    test('that died after its first write is finished by the next one', async () => {
+    test('is finished by the next prune when it died after its first write', async () => {
       const { store, run, storage, stored } = await snapshots(open(), 4);
       let writes = 0;
       const dying = recordCalls(storage, {
@@ -243,7 +243,7 @@ export function pruningContract(open: OpenStores): void {
       expect((await store().verify(run)).ok).toBe(true);
     });
 
-    test.each([0, -1, 1.5, Number.NaN, '3', undefined])('refuses to keep %j', async (keepLast) => {
+    test.each([0, -1, 1.5, Number.NaN, '3', undefined])('rejects %j as `keepLast`', async (keepLast) => {
       const { store, run } = open();
       await store().save({ run });
       await expect(store().prune(run, { keepLast: keepLast as number })).rejects.toMatchObject({
@@ -251,7 +251,7 @@ export function pruningContract(open: OpenStores): void {
       });
     });
 
-    test('of a run that does not exist is refused', async () => {
+    test('is rejected for a run that does not exist', async () => {
       const { store, run } = open();
       await expect(store().prune(run, { keepLast: 1 })).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     });

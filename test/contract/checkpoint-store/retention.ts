@@ -5,7 +5,7 @@ import { all, DAY, HOUR, MINUTE, type OpenStores, SECOND } from './stores.ts';
 
 export function retentionContract(open: OpenStores): void {
   describe('the retention of a run', () => {
-    test('is over that long after its last write, before anybody has swept', async () => {
+    test('ends after the last write, even before a sweep', async () => {
       const { store, run, clock } = open();
       const saver = store({ retentionSeconds: 60 });
       await saver.save({ run, state: 'one', name: 'here' });
@@ -35,7 +35,7 @@ export function retentionContract(open: OpenStores): void {
       }
     });
 
-    test('begins anew with every write, by whichever store', async () => {
+    test('starts over with every write, by any store', async () => {
       const { store, run, clock } = open();
       const saver = store({ retentionSeconds: 3600 });
       await saver.save({ run, state: 0 });
@@ -50,7 +50,7 @@ export function retentionContract(open: OpenStores): void {
       await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_EXPIRED' });
     });
 
-    test('counts from the last write though the head is up to an hour behind', async () => {
+    test('counts from the last write although the head is up to an hour behind', async () => {
       const { store, run, clock, stored } = open();
       const saver = store({ retentionSeconds: 7200 });
       const begun = clock.now;
@@ -73,7 +73,7 @@ export function retentionContract(open: OpenStores): void {
       }
     });
 
-    test('does not end earlier because a writer has a clock that is behind', async () => {
+    test('does not end earlier when the clock of a writer is behind', async () => {
       const { store, run, clock } = open();
       const begun = clock.now;
       const saver = store({ retentionSeconds: 3600 });
@@ -88,7 +88,7 @@ export function retentionContract(open: OpenStores): void {
       await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_EXPIRED' });
     });
 
-    test('is for ever when none is given', async () => {
+    test('is unlimited by default', async () => {
       const { store, run, clock } = open();
       await store().save({ run, state: 'one' });
       clock.forward(10_000 * DAY);
@@ -96,7 +96,7 @@ export function retentionContract(open: OpenStores): void {
       expect(await store().load(run)).toMatchObject({ state: 'one' });
     });
 
-    test('is that of the run where the run has its own, which may change', async () => {
+    test('can be set and changed per run', async () => {
       const { store, run, clock } = open();
       const saver = store({ retentionSeconds: 3600 });
       await saver.save({ run, state: 1, retentionSeconds: 60 });
@@ -126,7 +126,7 @@ export function retentionContract(open: OpenStores): void {
       await eventually(async () => expect(await store().sweep()).toMatchObject({ expired: 1 }));
     });
 
-    test('does not end for a long run at its oldest records', async () => {
+    test('does not depend on the oldest records of a long run', async () => {
       const { store, run, clock } = open();
       const saver = store({ retentionSeconds: 3600 });
       for (let n = 0; n < 10; n++) {

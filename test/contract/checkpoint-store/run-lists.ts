@@ -13,7 +13,7 @@ export function runListsContract(open: OpenStores): void {
       });
     }
 
-    test('has the runs of the tenant, last touched first', async () => {
+    test('has the runs of the tenant, most recently written first', async () => {
       const stores = open();
       const { store, clock } = stores;
       const saver = store();
@@ -27,7 +27,7 @@ export function runListsContract(open: OpenStores): void {
       await expectRuns(stores, undefined, ['first', 'third', 'second']);
     });
 
-    test('is not moved by a step, until the run was not touched for an hour', async () => {
+    test('is not updated by a step within an hour of the last update', async () => {
       const stores = open();
       const { store, clock } = stores;
       const saver = store();
@@ -43,7 +43,7 @@ export function runListsContract(open: OpenStores): void {
       await expectRuns(stores, undefined, ['older', 'newer']);
     });
 
-    test('is narrowed by status, by several, by agent, owner, tag and step, and by all of them at once', async () => {
+    test('is filtered by one or several statuses, agent, owner, tag and step, and by all of them at once', async () => {
       const stores = open();
       const { store, clock } = stores;
       const saver = store();
@@ -80,7 +80,7 @@ export function runListsContract(open: OpenStores): void {
       await expectRuns(stores, { status: 'FAILED', step: 'book flight', agent: 'travel', owner: 'ada', tag: 'y' }, []);
     });
 
-    test('is narrowed by when a run was touched: from one moment, before another', async () => {
+    test('is filtered by the time of the last write', async () => {
       const stores = open();
       const { store, clock } = stores;
       const saver = store();
@@ -100,7 +100,7 @@ export function runListsContract(open: OpenStores): void {
       }
     });
 
-    test('has each run once over several pages, also where many were touched at the same moment', async () => {
+    test('has each run once over several pages, even when many were written at the same moment', async () => {
       const stores = open();
       const { store, clock } = stores;
       const ids = Array.from({ length: 215 }, (_, i) => `run ${i}`);
@@ -123,7 +123,7 @@ export function runListsContract(open: OpenStores): void {
       expect(await all(store().runs({ limit: 3, status: 'FAILED', owner: 'ada' }))).toHaveLength(3);
     });
 
-    test('has for each run what its summary has', async () => {
+    test('has the same fields as the summary of a run', async () => {
       const stores = open();
       const { store, run } = stores;
       const saver = store();
@@ -155,7 +155,7 @@ export function runListsContract(open: OpenStores): void {
       await expectRuns(stores, { status: 'FAILED', step: 'book flight' }, ['a']);
     });
 
-    test('has no run that is deleted or whose time is over', async () => {
+    test('has no deleted or expired run', async () => {
       const stores = open();
       const { store, clock } = stores;
       const saver = store();
@@ -177,7 +177,7 @@ export function runListsContract(open: OpenStores): void {
       [{ since: new Date(Number.NaN) }],
       [{ until: '2026' }],
       [{ owner: '' }],
-    ])('refuses %j', async (filter) => {
+    ])('rejects %j', async (filter) => {
       const { store } = open();
       await expect(all(store().runs(filter as RunFilter))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     });

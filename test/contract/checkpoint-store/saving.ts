@@ -24,7 +24,7 @@ export function savingContract(open: OpenStores): void {
       expect(await store().save({ run, expectedVersion: loaded, state: 'three' })).toMatchObject({ version: 3 });
     });
 
-    test.each(['from memory', 'after reading'])('refuses a checkpoint with the hash of another, %s', async (how) => {
+    test.each(['from memory', 'after reading'])('rejects a checkpoint with a different hash, %s', async (how) => {
       const { store, run } = open();
       const writer = store();
       const { version, hash } = await writer.save({ run, state: 'one' });
@@ -39,7 +39,7 @@ export function savingContract(open: OpenStores): void {
       expect(await store().load(run)).toMatchObject({ version: 1, state: 'one' });
     });
 
-    test('takes a run for new when no version is named', async () => {
+    test('creates a run when no version is given', async () => {
       const { store, run } = open();
       const first = await store().save({ run, state: 'one', step: 'begin' });
       const error = await errorOf(store().save({ run, state: 'again' }));
@@ -48,7 +48,7 @@ export function savingContract(open: OpenStores): void {
       expect(await store().load(run)).toMatchObject({ version: 1, state: 'one' });
     });
 
-    test('refuses a run that exists when it must be new', async () => {
+    test('rejects an existing run when it must be new', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, expectedVersion: 0, state: 'one' });
@@ -94,7 +94,7 @@ export function savingContract(open: OpenStores): void {
       },
     );
 
-    test('refuses a version that does not exist yet', async () => {
+    test('rejects a version that does not exist yet', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, state: 'one' });
@@ -105,7 +105,7 @@ export function savingContract(open: OpenStores): void {
       expect(await store().load(run)).toMatchObject({ version: 1, state: 'one' });
     });
 
-    test('refuses to follow a version of a run that does not exist', async () => {
+    test('rejects a version of a run that does not exist', async () => {
       const { store, run, stored } = open();
       await expect(store().save({ run, expectedVersion: 1, state: 1 })).rejects.toMatchObject({
         code: 'RUN_NOT_FOUND',
@@ -124,7 +124,7 @@ export function savingContract(open: OpenStores): void {
       null,
       {},
       { version: '1' },
-    ])('refuses %j as a version', async (version) => {
+    ])('rejects %j as a version', async (version) => {
       const { store, run, stored } = open();
       const expectedVersion = version as number;
       await expect(store().save({ run, expectedVersion, state: 1 })).rejects.toMatchObject({
@@ -142,7 +142,7 @@ export function savingContract(open: OpenStores): void {
       expect(await store().load(run)).toMatchObject({ version: 2, step: 'only a step', state: { kept: true } });
     });
 
-    test('takes undefined for no state: what was there stays, and a run may begin without', async () => {
+    test('treats undefined as no state: the state stays, and a run can start without one', async () => {
       const { store, run } = open();
       const saver = store();
       expect((await saver.save({ run })).state).toBeUndefined();
@@ -153,7 +153,7 @@ export function savingContract(open: OpenStores): void {
       expect((await saver.rewind(run, 1)).state).toBeUndefined();
     });
 
-    test('costs one conditional write, and no reading, for a step on what the store holds', async () => {
+    test('costs one conditional write and no read for a step on a cached checkpoint', async () => {
       const { store, run, storage } = open();
       const counting = recordCalls(storage);
       const saver = store({}, counting);
@@ -164,7 +164,7 @@ export function savingContract(open: OpenStores): void {
       expect(counting.calls).toEqual(['commit', 'commit', 'commit', 'commit']);
     });
 
-    test('looks before it writes on something that it saw long ago', async () => {
+    test('reads before it writes on a checkpoint that it saw long ago', async () => {
       const { store, run, storage, clock } = open();
       const counting = recordCalls(storage);
       const saver = store({}, counting);
@@ -175,7 +175,7 @@ export function savingContract(open: OpenStores): void {
       expect(counting.calls).toEqual(['range', 'commit']);
     });
 
-    test('can be tried again after a failure that left nothing behind', async () => {
+    test('can be retried after a failure that left nothing behind', async () => {
       const { store, run, storage } = open();
       let failures = 0;
       const failing = recordCalls(storage, {
@@ -192,7 +192,7 @@ export function savingContract(open: OpenStores): void {
   });
 
   describe('loading', () => {
-    test('gives the newest checkpoint, or one by its version in either form', async () => {
+    test('returns the newest checkpoint, or one by its version in either form', async () => {
       const { store, run } = open();
       const saver = store();
       for (const state of ['one', 'two', 'three']) await saver.save({ run, state });
@@ -202,7 +202,7 @@ export function savingContract(open: OpenStores): void {
       expect(await loader.load(run, { version: 1 })).toMatchObject({ version: 1, state: 'one' });
     });
 
-    test('of an earlier version changes nothing about where the next save goes', async () => {
+    test('does not change which version the next save follows when it loads an earlier one', async () => {
       const { store, run } = open();
       const saver = store();
       for (const state of ['one', 'two', 'three']) await saver.save({ run, state });
@@ -210,7 +210,7 @@ export function savingContract(open: OpenStores): void {
       expect(await saver.save({ run, state: 'four' })).toMatchObject({ version: 4 });
     });
 
-    test('refuses by name what is not there, where finding gives undefined', async () => {
+    test('throws for a missing run or checkpoint, for which `find` returns undefined', async () => {
       const { store, run } = open();
       const saver = store();
       await expect(saver.load(run)).rejects.toMatchObject({
@@ -238,7 +238,7 @@ export function savingContract(open: OpenStores): void {
       },
     );
 
-    test('sees at once what another store has confirmed', async () => {
+    test('immediately sees the confirmed writes of another store', async () => {
       const { store, run } = open();
       const reader = store();
       const saver = store();

@@ -6,7 +6,7 @@ import { all, MINUTE, type OpenStores } from './stores.ts';
 
 export function shreddingContract(open: OpenStores): void {
   describe('shredding', () => {
-    test('makes a run unreadable for good, for every store, and leaves its story', async () => {
+    test('makes a run permanently unreadable for every store, and keeps its history', async () => {
       const { store, run, stored } = open();
       const saver = store({ keys });
       for (const n of [1, 2]) await saver.save({ run, state: { n, page: payload('secret') }, step: `step ${n}` });
@@ -45,7 +45,7 @@ export function shreddingContract(open: OpenStores): void {
       await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_DELETED' });
     });
 
-    test('stops late writers, whatever version they hold', async () => {
+    test('fences late writers, no matter which version they have', async () => {
       const { store, run, clock } = open();
       const saver = store({ keys });
       const late: CheckpointStore[] = [];
@@ -69,7 +69,7 @@ export function shreddingContract(open: OpenStores): void {
       expect(await all(store().history(run))).toHaveLength(4);
     });
 
-    test('is refused for a run that has no key, or does not exist', async () => {
+    test('is rejected for a run that has no key or does not exist', async () => {
       const { store, run } = open();
       await expect(store({ keys }).shred(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
       await store().save({ run });

@@ -15,7 +15,7 @@ export function statusesContract(open: OpenStores): void {
       expect(await saver.save({ run: `${run} 2`, status: 'READY' })).toMatchObject({ status: 'READY' });
     });
 
-    test.each(STATUSES)('%s is followed by what the table allows, and by nothing else', async (from) => {
+    test.each(STATUSES)('%s can change exactly as the table allows', async (from) => {
       const { store, run } = open();
       for (const to of STATUSES) {
         const saver = store();
@@ -31,7 +31,7 @@ export function statusesContract(open: OpenStores): void {
       }
     });
 
-    test('is refused with what would be allowed', async () => {
+    test('is rejected with the allowed statuses', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, status: 'ENDING' });
@@ -40,7 +40,7 @@ export function statusesContract(open: OpenStores): void {
       );
     });
 
-    test('and the checkpoint that changes it are one: neither is there without the other', async () => {
+    test('changes atomically with its checkpoint', async () => {
       const { store, run, stored, clock } = open();
       const saver = store();
       await saver.save({ run, state: 1 });
@@ -58,7 +58,7 @@ export function statusesContract(open: OpenStores): void {
       }
     });
 
-    test('that changes without a step of its own belongs to the step before', async () => {
+    test('belongs to the previous step when it changes without a step', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, state: 1, step: 'book flight' });
@@ -69,7 +69,7 @@ export function statusesContract(open: OpenStores): void {
       });
     });
 
-    test('changes also when somebody else has touched the head meanwhile', async () => {
+    test('changes even when another writer updated the head meanwhile', async () => {
       const { store, run, stored } = open();
       const saver = store();
       await saver.save({ run, state: 1 });

@@ -25,7 +25,7 @@ export function sweepingContract(open: OpenStores): void {
       expect(await store().find(run)).toBeUndefined();
     });
 
-    test('leaves a run alone that is in use though a list says that it is due', async () => {
+    test('skips a run that is in use although a list has it as due', async () => {
       const { store, run, clock, stored } = open();
       const saver = store({ retentionSeconds: 7200 });
       await saver.save({ run, state: 'begun' });
@@ -45,7 +45,7 @@ export function sweepingContract(open: OpenStores): void {
       expect(await saver.save({ run, status: 'SUCCEEDED' })).toMatchObject({ version: 3 });
     });
 
-    test('loses against a writer that is faster', async () => {
+    test('loses against a faster writer', async () => {
       const { store, run, clock, storage } = open();
       await store({ retentionSeconds: 60 }).save({ run, state: 'one' });
       const before = clock.now;
@@ -64,7 +64,7 @@ export function sweepingContract(open: OpenStores): void {
       await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_DELETED' });
     });
 
-    test('may run twice at the same time: each run is swept once', async () => {
+    test('sweeps each run once when two sweeps run at the same time', async () => {
       const { store, clock, stored } = open();
       const runs = Array.from({ length: 12 }, (_, i) => `run ${i}`);
       const saver = store({ retentionSeconds: 60 });
@@ -88,7 +88,7 @@ export function sweepingContract(open: OpenStores): void {
       for (const run of runs) expect(await stored(run).records()).toEqual([]);
     });
 
-    test('touches no other tenant, unless it is told to sweep them all', async () => {
+    test('covers no other tenant unless `everyTenant` is set', async () => {
       const { store, run, clock, storage, tenant, stored } = open();
       const other = `${tenant} 2`;
       await store({ retentionSeconds: 60 }).save({ run, state: 1 });
@@ -117,7 +117,7 @@ export function sweepingContract(open: OpenStores): void {
       });
     });
 
-    test('says which runs it could not sweep, and sweeps the others', async () => {
+    test('reports the runs that it could not sweep, and sweeps the others', async () => {
       const { store, clock, stored } = open();
       const saver = store({ retentionSeconds: 60 });
       for (const run of ['broken', 'fine']) await saver.save({ run, state: 1 });
@@ -129,7 +129,7 @@ export function sweepingContract(open: OpenStores): void {
       });
     });
 
-    test('that died is finished by the next one, an hour later at most', async () => {
+    test('is finished by the next sweep at most an hour later when it died', async () => {
       const { store, run, clock, storage, stored } = open();
       const saver = store();
       await saver.save({ run, state: { page: payload('a page') } });

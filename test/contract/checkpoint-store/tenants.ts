@@ -5,7 +5,7 @@ import { all, DAY, type OpenStores } from './stores.ts';
 
 export function tenantsContract(open: OpenStores): void {
   describe('two tenants', () => {
-    test('may have the same ids for everything, and see nothing of each other', async () => {
+    test('can use the same ids, and see nothing of each other', async () => {
       const { store, run, tenant } = open();
       const names = [tenant, `${tenant}x`, `${tenant}/`, `${tenant}/${run}`, tenant.toUpperCase()];
       for (const name of names) {
@@ -31,7 +31,7 @@ export function tenantsContract(open: OpenStores): void {
         expect(await store({ tenant: name }).load(run)).toMatchObject({ state: { of: name } });
     });
 
-    test('cannot be mixed up by ids that look like those of another', async () => {
+    test('cannot be confused by similar ids', async () => {
       const { store, tenant } = open();
       // Pairs of tenant and run that would be one when joined carelessly.
       const pairs = [
@@ -46,7 +46,7 @@ export function tenantsContract(open: OpenStores): void {
       for (const [name, run] of pairs) expect((await store({ tenant: name }).load(run)).state).toEqual([name, run]);
     });
 
-    test('have each their own default', () => {
+    test('have separate defaults', () => {
       const { store } = open();
       expect(store({ tenant: 'x' }).tenant).toBe('x');
     });
@@ -74,7 +74,7 @@ export function tenantsContract(open: OpenStores): void {
       'ü'.repeat(42),
     ];
 
-    test.each(IDS)('may be %j', async (run) => {
+    test.each(IDS)('can be %j', async (run) => {
       const { store } = open();
       const saver = store<{ page: Payload }>();
       await saver.save({ run, state: { page: payload('a page') }, owner: run.slice(0, 20), name: 'n' });
@@ -88,7 +88,7 @@ export function tenantsContract(open: OpenStores): void {
       });
     });
 
-    test.each(IDS)('that is %j belongs to it wherever it is removed', async (run) => {
+    test.each(IDS)('removes only its own run when it is %j', async (run) => {
       const { store, clock, stored } = open();
       const saver = store();
       await saver.save({ run: 'stays', state: { page: payload('stays') } });
@@ -114,7 +114,7 @@ export function tenantsContract(open: OpenStores): void {
       [null, /The run id must be text/],
       [42, /The run id must be text of at least one character; found 42/],
       [{}, /The run id must be text/],
-    ])('may not be %j, whatever is asked of it', async (id, message) => {
+    ])('cannot be %j in any operation', async (id, message) => {
       const { store } = open();
       const run = id as string;
       const used = store();
@@ -144,7 +144,7 @@ export function tenantsContract(open: OpenStores): void {
       }
     });
 
-    test('of a tenant is checked like that of a run, when the store is opened', () => {
+    test('is checked for a tenant like for a run, when the store is created', () => {
       const { store } = open();
       for (const tenant of ['', 'x'.repeat(257), '\ud800', 5 as unknown as string]) {
         expect(() => store({ tenant })).toThrow(/The tenant id must be/);

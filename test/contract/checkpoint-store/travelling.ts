@@ -7,7 +7,7 @@ import { all, type OpenStores } from './stores.ts';
 
 export function travellingContract(open: OpenStores): void {
   describe('a rewind', () => {
-    test('appends what an earlier checkpoint held, and leaves history as it is', async () => {
+    test('appends the content of an earlier checkpoint, and keeps the history', async () => {
       const { store, run } = open();
       const saver = store();
       const first = { step: 'plan', labels: { l: '1' }, model: { id: 'm' }, toolResults: { a: 1 } };
@@ -25,7 +25,7 @@ export function travellingContract(open: OpenStores): void {
       expect(await saver.save({ run, state: { n: 5 } })).toMatchObject({ version: 5 });
     });
 
-    test('goes to a name, or forward again', async () => {
+    test('can go to a name, or forward again', async () => {
       const { store, run } = open();
       const saver = store();
       for (const state of ['one', 'two', 'three']) await saver.save({ run, state, name: state });
@@ -34,7 +34,7 @@ export function travellingContract(open: OpenStores): void {
       expect(await store().rewind(run, 5)).toMatchObject({ version: 6, state: 'three', restored: 5 });
     });
 
-    test('runs again from there: a wait is over, an end stays an end, and any status can be given', async () => {
+    test('sets the status to RUNNING, keeps an ended status, and accepts any given status', async () => {
       const { store, run } = open();
       const saver = store();
       const statuses = ['RUNNING', 'WAITING_FOR_APPROVAL', 'READY', 'RUNNING', 'SUCCEEDED'] as const;
@@ -46,7 +46,7 @@ export function travellingContract(open: OpenStores): void {
       expect(await saver.describe(run)).toMatchObject({ status: 'READY' });
     });
 
-    test('is refused where there is nothing to go to, and nothing is written', async () => {
+    test('is rejected for a missing checkpoint, and nothing is written', async () => {
       const { store, run } = open();
       const saver = store();
       await expect(saver.rewind(run, 1)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
@@ -58,7 +58,7 @@ export function travellingContract(open: OpenStores): void {
       expect(await all(saver.history(run))).toHaveLength(1);
     });
 
-    test('brings payloads back, also when nothing newer has them', async () => {
+    test('restores payloads, even when no newer checkpoint has them', async () => {
       const { store, run, stored } = open();
       const saver = store<{ page?: Payload; text?: string }>();
       await saver.save({ run, state: { page: payload('the page') } });
@@ -72,7 +72,7 @@ export function travellingContract(open: OpenStores): void {
       expect((await stored().payloads()).filter(({ size }) => size === 'the page'.length)).toHaveLength(1);
     });
 
-    test('is made again on top of what others write meanwhile', async () => {
+    test('is retried on top of concurrent writes', async () => {
       const { store, run } = open();
       await store().save({ run, state: { n: 0, marks: [] } });
       const work = [1, 2, 3, 4].flatMap((n) => [
@@ -204,7 +204,7 @@ export function travellingContract(open: OpenStores): void {
       }
     });
 
-    test('are refused where a prune has emptied what they would show', async () => {
+    test('are rejected when a prune has emptied their target', async () => {
       const { store, run } = open();
       for (const n of [1, 2, 3]) await store(shape(n)).save({ run, expectedVersion: n - 1, state: n });
       expect(await store().prune(run, { keepLast: 1 })).toMatchObject({ emptied: 2 });
@@ -212,7 +212,7 @@ export function travellingContract(open: OpenStores): void {
       expect((await store().load(run)).version).toBe(4);
     });
 
-    test('of a fork go back to where it began and no further', async () => {
+    test('go back in a fork only to its start', async () => {
       const { store, run } = open();
       const saver = store();
       for (const state of ['a', 'b']) await saver.save({ run, state });
@@ -224,7 +224,7 @@ export function travellingContract(open: OpenStores): void {
       expect(await saver.redo(id)).toMatchObject({ version: 4, state: 'c', kind: 'redo', restored: 2 });
     });
 
-    test('bring everything back that the checkpoint held', async () => {
+    test('restore everything in the checkpoint', async () => {
       const { store, run } = open();
       const saver = store();
       const held = { step: 's', labels: { l: '1' }, model: { id: 'm' }, toolResults: { t: [1] } };
@@ -238,7 +238,7 @@ export function travellingContract(open: OpenStores): void {
       expect(await store().describe(run)).toMatchObject({ status: 'FAILED', statusChange: { version: 4 } });
     });
 
-    test('of a run that does not exist are refused', async () => {
+    test('are rejected for a run that does not exist', async () => {
       const { store, run } = open();
       await expect(store().undo(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
       await expect(store().redo(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });

@@ -140,7 +140,7 @@ export function updatingContract(open: OpenStores): void {
         (draft) => void JSON.stringify([draft, [...draft.map], [...draft.set]]),
         () => {},
       ],
-    ])('that %s saves just that', async (_, recipe, expected) => {
+    ])('saves exactly the change when it %s', async (_, recipe, expected) => {
       const { store, run } = open();
       const saver = store<State>();
       await saver.save({ run, state: initial() });
@@ -168,7 +168,7 @@ export function updatingContract(open: OpenStores): void {
       expect((await stored().record(3)).body).toBeUndefined();
     });
 
-    test('works on a state that is no object', async () => {
+    test('works on a state that is not an object', async () => {
       const { store, run } = open();
       const saver = store<number>();
       await saver.save({ run, state: 1 });
@@ -179,7 +179,7 @@ export function updatingContract(open: OpenStores): void {
       expect((await store().load(`${run} 2`)).state).toStrictEqual(new Map([['a', 1]]));
     });
 
-    test('keeps objects that occur twice, or in themselves, one object', async () => {
+    test('preserves shared and circular references', async () => {
       const { store, run } = open();
       interface Node {
         n: number;
@@ -207,7 +207,7 @@ export function updatingContract(open: OpenStores): void {
       expect(state.a.byId?.get('b')).toBe(state.b);
     });
 
-    test('to an object that occurs in several places is seen in all of them', async () => {
+    test('is visible everywhere when it changes a shared object', async () => {
       const { store, run } = open();
       const twice = { n: 1, list: [1] };
       const saver = store<Record<'x' | 'y' | 'z', typeof twice> & { n: number }>();
@@ -230,7 +230,7 @@ export function updatingContract(open: OpenStores): void {
       expect(await saver.update(run, (draft) => void draft.count++, fields)).toMatchObject(fields);
     });
 
-    test('shows its recipe the checkpoint that it works on', async () => {
+    test('passes the checkpoint to its edit', async () => {
       const { store, run } = open();
       const saver = store<State>();
       await saver.save({ run, state: initial(), step: 'first', toolResults: { a: 1 } });
@@ -241,7 +241,7 @@ export function updatingContract(open: OpenStores): void {
       expect((await store<State>().load(run)).state.count).toBe(9);
     });
 
-    test('whose recipe throws changes nothing', async () => {
+    test('changes nothing when its edit throws', async () => {
       const { store, run } = open();
       const saver = store<State>();
       await saver.save({ run, state: initial() });
@@ -263,13 +263,13 @@ export function updatingContract(open: OpenStores): void {
       expect(saved.state).toStrictEqual({ ...initial(), count: 1 });
     });
 
-    test('of a run that does not exist is refused', async () => {
+    test('is rejected for a run that does not exist', async () => {
       const { store, run, stored } = open();
       await expect(store().update(run, () => 1)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
       expect(await stored().records()).toEqual([]);
     });
 
-    test('runs again on the newest state when somebody was faster', async () => {
+    test('runs again on the newest state after a conflict', async () => {
       const { store, run } = open();
       const late = store<State>();
       await late.save({ run, state: initial() });
@@ -291,7 +291,7 @@ export function updatingContract(open: OpenStores): void {
       readonly messages: readonly string[];
     }
 
-    test('begins a run that is not there, in one checkpoint', async () => {
+    test('creates a missing run in one checkpoint', async () => {
       const { store, run } = open();
       const fields = { initial: { messages: [] }, owner: 'ada', step: 'greet', toolResults: { a: 1 } };
       const begun = await store<Chat>().update(run, (draft) => void draft.messages.push('hello'), fields);
@@ -302,7 +302,7 @@ export function updatingContract(open: OpenStores): void {
       expect(next).toMatchObject({ version: 2, state: { messages: ['hello', 'again'] } });
     });
 
-    test('leaves the initial state as it is, so that every run begins with the same', async () => {
+    test('does not change the initial state, so every run starts with the same one', async () => {
       const { store, run } = open();
       const initial: Chat & { map: Map<string, number> } = { messages: [], map: new Map() };
       for (const id of [`${run} 1`, `${run} 2`]) {
@@ -319,7 +319,7 @@ export function updatingContract(open: OpenStores): void {
       expect(initial).toEqual({ messages: [], map: new Map() });
     });
 
-    test('begins a run once, however many begin it at the same time', async () => {
+    test('creates a run once under concurrent updates', async () => {
       const { store, run } = open();
       const updates = Array.from({ length: 20 }, (_, i) =>
         store<Chat>().update(run, (draft) => void draft.messages.push(`${i}`), { initial: { messages: [] } }),
@@ -330,7 +330,7 @@ export function updatingContract(open: OpenStores): void {
       expect(new Set(state.messages).size).toBe(20);
     });
 
-    test('does not begin a run again that is deleted', async () => {
+    test('does not create a deleted run again', async () => {
       const { store, run } = open();
       await store().save({ run, state: { messages: [] } });
       await store().delete(run);
@@ -340,7 +340,7 @@ export function updatingContract(open: OpenStores): void {
   });
 
   describe('an update after an older version was loaded', () => {
-    test('works on the newest at once', async () => {
+    test('works on the newest version immediately', async () => {
       const { store, run } = open();
       const saver = store<number>();
       for (const n of [1, 2, 3]) await saver.save({ run, state: n });

@@ -60,7 +60,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
 
 export function valuesContract(open: OpenStores): void {
   describe('a value in a state', () => {
-    test.each(Object.entries(VALUES))('comes back as it was: %s', async (_, value) => {
+    test.each(Object.entries(VALUES))('round-trips unchanged: %s', async (_, value) => {
       const { store, run } = open();
       const saver = store();
       // First as a snapshot, then as a change to something else.
@@ -74,7 +74,7 @@ export function valuesContract(open: OpenStores): void {
       expect(Reflect.get({}, 'polluted')).toBeUndefined();
     });
 
-    test('may occur more than once, and in itself, and is one object again', async () => {
+    test('can be shared or circular, and is one object again', async () => {
       const { store, run } = open();
       await store().save({ run, state: shared() });
       const { state } = await store<{
@@ -89,7 +89,7 @@ export function valuesContract(open: OpenStores): void {
       expect(state.twice).toEqual({ n: 1 });
     });
 
-    test('may be an error with its cause, its class and its own fields', async () => {
+    test('can be an error with its cause, class and fields', async () => {
       const { store, run } = open();
       const cause = new RangeError('too far');
       const error = Object.assign(new TypeError('no', { cause }), { code: 'E1' });
@@ -103,7 +103,7 @@ export function valuesContract(open: OpenStores): void {
       expect(state.group.errors).toMatchObject([{ message: 'a' }]);
     });
 
-    test('may be of a registered class, and only a store that knows the class reads it', async () => {
+    test('can be an instance of a registered class, which only a store with that class reads', async () => {
       const { store, run } = open();
       const state = { price: new Money(5n, 'EUR'), list: [new Money(7n, 'USD')] };
       await store({ types }).save({ run, state });
@@ -117,9 +117,7 @@ export function valuesContract(open: OpenStores): void {
         store().fork(run, { id: `${run} 2` }),
       ];
       for (const use of await Promise.allSettled(uses)) {
-        expect(String(use.status === 'rejected' && use.reason)).toMatch(
-          /instance of Money, which is not in `types`/,
-        );
+        expect(String(use.status === 'rejected' && use.reason)).toMatch(/instance of Money, which is not in `types`/);
       }
       await store({ types }).save({ run: `${run} 3`, toolResults: { price: new Money(5n, 'EUR') } });
       const refused = store().save({ run: `${run} 3`, expectedVersion: 1, state: 'plain' });
@@ -138,7 +136,7 @@ export function valuesContract(open: OpenStores): void {
       ['state.weak is a WeakMap', { weak: new WeakMap() }],
       ['state["odd key"][1] is a function', { 'odd key': [0, () => {}] }],
       ['state is a function', () => {}],
-    ])('is refused with the path to it, and nothing is written: %s', async (message, state) => {
+    ])('is rejected with its path before anything is written: %s', async (message, state) => {
       const { store, run, stored } = open();
       const saver = store();
       await expect(saver.save({ run, state })).rejects.toMatchObject({
@@ -151,7 +149,7 @@ export function valuesContract(open: OpenStores): void {
       expect(await saver.save({ run, state: 'fine too' })).toMatchObject({ version: 2 });
     });
 
-    test('of the caller stays as it is, unfrozen, and what it becomes later is not what was saved', async () => {
+    test('is copied, so the original stays unfrozen and later changes are not saved', async () => {
       const { store, run } = open();
       const state = { list: [1], nested: { a: 1 } };
       const saver = store();
@@ -177,7 +175,7 @@ export function valuesContract(open: OpenStores): void {
       deep: { at: new Date(0), text: 'text' },
     });
 
-    test('is frozen, and so is what a save gives back', async () => {
+    test('is frozen, and so is the result of a save', async () => {
       const { store, run } = open();
       const saved = await store<State>().save({ run, state: initial(), toolResults: { a: { b: [1] } } });
       for (const { state, toolResults } of [saved, await store<State>().load(run)]) {

@@ -22,7 +22,7 @@ export function verifyingContract(open: OpenStores): void {
   }
 
   describe('verifying', () => {
-    test('finds nothing wrong with a run that is whole, however it came to be', async () => {
+    test('finds no problem in an intact run, no matter how it was created', async () => {
       const { store, run } = open();
       const saver = store<object>();
       await saver.save({ run, state: { page: payload('page'), text: randomText(1, 100_000) }, name: 'first' });
@@ -42,12 +42,12 @@ export function verifyingContract(open: OpenStores): void {
       expect(await store().verify(id)).toMatchObject({ ok: true, checkpoints: 1, provenFrom: 1 });
     });
 
-    test('of a run that does not exist is refused', async () => {
+    test('is rejected for a run that does not exist', async () => {
       const { store, run } = open();
       await expect(store().verify(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     });
 
-    test('reads every payload that some checkpoint needs, also one that took the place of another', async () => {
+    test('reads every payload that a checkpoint needs, including a replaced one', async () => {
       const { store, run, stored } = open();
       const saver = store();
       for (const name of ['one', 'two', 'three']) {
@@ -68,7 +68,7 @@ export function verifyingContract(open: OpenStores): void {
     });
   });
 
-  describe('a run that was damaged behind our back', () => {
+  describe('a run that was damaged in the storage', () => {
     /** What is done, the versions that can no longer be loaded, and the first of them that `verify` names. */
     test.each<[string, (stores: Stores) => Promise<void>, readonly number[], number]>([
       [
@@ -136,7 +136,7 @@ export function verifyingContract(open: OpenStores): void {
         [4, 5],
         4,
       ],
-    ])('is refused by name, and never loaded by half: %s', async (_, damage, lost, named) => {
+    ])('is rejected by name, and never loaded partially: %s', async (_, damage, lost, named) => {
       const stores = await chained(open());
       const { store, run } = stores;
       await damage(stores);
@@ -162,7 +162,7 @@ export function verifyingContract(open: OpenStores): void {
       expect(provenFrom === undefined || provenFrom > named).toBe(true);
     });
 
-    test('is found where a record was put in the place of the newest', async () => {
+    test('is detected when another record replaces the newest one', async () => {
       const { store, run, stored } = await chained(open());
       const [fourth, fifth] = [await stored().record(4), await stored().record(5)];
       await stored().replace({ ...fourth, key: fifth.key });
@@ -173,7 +173,7 @@ export function verifyingContract(open: OpenStores): void {
       expect((await store().verify(run)).problems[0]).toMatchObject({ version: 5 });
     });
 
-    test('is found where a snapshot was altered and given a new hash: the next one does not follow from it', async () => {
+    test('is detected when a snapshot was altered with a new hash: the next checkpoint is not linked to it', async () => {
       const { store, run, stored } = open();
       for (let n = 1; n <= 3; n++) await store(shape(n)).save({ run, expectedVersion: n - 1, state: n });
       await stored().replace(rehash(withMeta(await stored().record(2), { step: 'forged' })));
@@ -183,7 +183,7 @@ export function verifyingContract(open: OpenStores): void {
       });
     });
 
-    test('is found where a segment of a large state was altered or removed', async () => {
+    test('is detected when a segment of a large state was altered or removed', async () => {
       const { store, run, stored, storage } = open();
       const saver = store<{ texts: string[] }>();
       await saver.save({ run, state: { texts: [randomText(1, 200_000)] } });
@@ -209,7 +209,7 @@ export function verifyingContract(open: OpenStores): void {
       expect((await store().verify(run)).ok).toBe(true);
     });
 
-    test('is found where its newest checkpoints were removed and the head knows better', async () => {
+    test('is detected when its newest checkpoints were removed but the head refers to them', async () => {
       const { store, run, stored } = open();
       const saver = store();
       for (const state of ['one', 'two']) await saver.save({ run, state });
@@ -226,7 +226,7 @@ export function verifyingContract(open: OpenStores): void {
       });
     });
 
-    test('is found where a checkpoint was emptied and no prune says so', async () => {
+    test('is detected when a checkpoint was emptied without a prune', async () => {
       const { store, run, stored } = open();
       for (let n = 1; n <= 4; n++) await store(shape(n)).save({ run, expectedVersion: n - 1, state: n });
       expect(await store().prune(run, { keepLast: 2 })).toMatchObject({ emptied: 2 });
@@ -240,7 +240,7 @@ export function verifyingContract(open: OpenStores): void {
       ['the head', 'cz', 'The head of run'],
       ['a name', 'nthird', 'The name "third" of run'],
       ['a checkpoint', 3, 'Checkpoint 3 of run'],
-    ])('names what is damaged: %s', async (_, key, name) => {
+    ])('is reported with the damaged checkpoints: %s', async (_, key, name) => {
       const { store, run, stored } = await chained(open());
       await stored().alter(key, () => ({ meta: '1 {"this is": "not ours"' }));
       await expect(store().load(run, { name: 'third' })).rejects.toMatchObject({
@@ -250,13 +250,13 @@ export function verifyingContract(open: OpenStores): void {
     });
   });
 
-  describe('what a newer Waitstate wrote', () => {
+  describe('data of a newer Waitstate', () => {
     test.each<[string, string | number]>([
       ['the head', 'cz'],
       ['a name', 'nthird'],
       ['a checkpoint', 3],
       ['the newest checkpoint', 5],
-    ])('is refused as too new, and not as damaged: %s', async (_, key) => {
+    ])('is rejected as too new, not as damaged: %s', async (_, key) => {
       const { store, run, stored } = await chained(open());
       for (const format of ['2', '9', '10']) {
         await stored().alter(key, ({ meta }) => ({ meta: format + meta.slice(1) }));

@@ -3,7 +3,7 @@ import { recordCalls } from './record-calls.ts';
 import { all, MINUTE, type OpenStores } from './stores.ts';
 
 export function writeIdsContract(open: OpenStores): void {
-  describe('a save that is tried again under its write id', () => {
+  describe('a save that is retried under its write id', () => {
     const versionsOf = async (...[store, run]: [ReturnType<ReturnType<OpenStores>['store']>, string]) =>
       (await all(store.history(run))).map(({ version, writeId }) => [version, writeId]);
 
@@ -20,7 +20,7 @@ export function writeIdsContract(open: OpenStores): void {
       ]);
     });
 
-    test.each(['the same store', 'another store'])('is found by %s when it began the run', async (where) => {
+    test.each(['the same store', 'another store'])('is found by %s when it created the run', async (where) => {
       const { store, run } = open();
       const first = store();
       const written = await first.save({ run, expectedVersion: 0, state: 'one', writeId: 'a', owner: 'ada' });
@@ -29,7 +29,7 @@ export function writeIdsContract(open: OpenStores): void {
       expect(await versionsOf(first, run)).toEqual([[1, 'a']]);
     });
 
-    test('is found behind what others have written since', async () => {
+    test('is found when others have written since', async () => {
       const { store, run } = open();
       const first = store();
       const begun = await first.save({ run, state: 'one', writeId: 'a' });
@@ -43,7 +43,7 @@ export function writeIdsContract(open: OpenStores): void {
       expect(await versionsOf(first, run)).toHaveLength(4);
     });
 
-    test('is found by who has loaded what it made', async () => {
+    test('is found by a writer that has loaded its checkpoint', async () => {
       const { store, run } = open();
       const first = store();
       await first.save({ run, state: 'one' });
@@ -55,7 +55,7 @@ export function writeIdsContract(open: OpenStores): void {
       expect(await versionsOf(first, run)).toHaveLength(2);
     });
 
-    test('loses like every other when somebody else has the version', async () => {
+    test('loses like any other when another writer took the version', async () => {
       const { store, run } = open();
       const first = store();
       await first.save({ run, state: 'one', writeId: 'a' });
@@ -90,7 +90,7 @@ export function writeIdsContract(open: OpenStores): void {
       expect(await saver.save({ run, state: 'three' })).toMatchObject({ version: 3 });
     });
 
-    test('is found by an update too, whose recipe is then not applied twice', async () => {
+    test('is found by an update too, whose edit is not applied twice', async () => {
       const { store, run, clock } = open();
       const first = store<{ n: number }>();
       await first.save({ run, state: { n: 0 } });
