@@ -2,14 +2,14 @@ import { agent } from '../../lambda/index.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { type TestEnvironment, testAgents } from '../../lambda/testing.ts';
 
-/** A trip that somebody wants. */
+/** The input of the travel agent. */
 export interface Trip {
   readonly to: string;
 }
 
 const HOUR = 3_600_000;
 
-/** An agent that works, asks, pays with a way back, and waits; its time is the test's own. */
+/** An agent with steps, an approval, an undo and a signal, on a test clock. */
 export function travelIn(folder: string, { hoursAgo = 48 } = {}): TestEnvironment<Trip, unknown, unknown> {
   let moves: (milliseconds: number) => void = () => {};
   let isBusy = true;
@@ -62,13 +62,13 @@ export function travelIn(folder: string, { hoursAgo = 48 } = {}): TestEnvironmen
   return world;
 }
 
-/** What a chat keeps. */
+/** The state of the chat agent. */
 export interface Chat {
   readonly prompt: string;
   readonly messages: readonly { readonly role: string; readonly text: string }[];
 }
 
-/** An agent that keeps a conversation in its state, a turn for each message. */
+/** An agent that keeps a conversation in its state, with one turn for each message. */
 export function chatIn(folder: string): TestEnvironment<{ readonly prompt: string }, Chat, unknown> {
   const chat = agent({
     name: 'chat',

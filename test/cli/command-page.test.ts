@@ -10,8 +10,8 @@ import { freshFolder, runIn } from './scene.ts';
 const page = readFileSync(new URL('../../docs/reference/command-line.md', import.meta.url), 'utf8');
 const rows = page.split('\n').filter((line) => line.startsWith('| '));
 
-/** The fields that the page promises of a line, without those of what is in it. */
-function promised(command: string): readonly string[] {
+/** The fields of a line that the page documents, without nested fields. */
+function documentedFields(command: string): readonly string[] {
   const [, programs = ''] = page.split('## JSON output');
   const row = programs.split('\n').find((line) => line.startsWith(`| ${command} |`)) ?? '';
   const shape = /\{ (.*) \}/.exec(row)?.[1] ?? '';
@@ -30,7 +30,7 @@ describe('docs/reference/command-line.md', () => {
   const program = createProgram(async () => {}, processTerminal());
   const commands = program.createHelp().visibleCommands(program);
 
-  it('names every command, and no other', () => {
+  it('documents every command, and no other', () => {
     const first = rows.map((line) => line.split(' | ')[0] ?? '').filter((cell) => cell.startsWith('| `'));
     const table = first.flatMap((cell) => [...cell.matchAll(/`([a-z]+)/g)].map(([, name]) => name));
     for (const command of commands) expect(table).toContain(command.name());
@@ -38,13 +38,13 @@ describe('docs/reference/command-line.md', () => {
     expect(table.filter((name) => name !== undefined && !known.has(name))).toEqual([]);
   });
 
-  it('names only options that there are', () => {
+  it('names only existing options', () => {
     const options = new Set(commands.flatMap((command) => command.options.map(({ long }) => long)));
     const named = [...page.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([option]) => option);
     expect(named.filter((option) => option !== '--help' && !options.has(option))).toEqual([]);
   });
 
-  it('has every exit code', () => {
+  it('lists every exit code', () => {
     for (const code of Object.values(EXIT)) expect(page).toContain(`| ${code} |`);
   });
 
@@ -52,12 +52,12 @@ describe('docs/reference/command-line.md', () => {
     for (const output of Object.values(STACK_OUTPUTS)) expect(page).toContain(output);
   });
 
-  it('promises nothing that a command does not give', async () => {
+  it('documents only fields that a command prints', async () => {
     const folder = freshFolder();
     const trip = await travelIn(folder).start({ to: 'Rome' }, { id: 'trip-1', owner: 'ann' });
     await trip.approve('book', { by: 'user:ann' });
     const command = runIn(folder);
-    const looks: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+    const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
       ['`runs`', ['runs'], ['parent', 'retentionSeconds']],
       ['`history`', ['history', 'trip-1', '--from', '3', '--to', '3'], ['name']],
       ['`diff`', ['diff', 'trip-1'], []],
@@ -73,9 +73,9 @@ describe('docs/reference/command-line.md', () => {
       ['`export --check`', ['export', '--check', `${folder}/x.jsonl`], []],
       ['`doctor`', ['doctor', '--folder', folder], ['mend']],
     ];
-    for (const [row, args, sometimes] of looks) {
+    for (const [row, args, sometimes] of cases) {
       const [line] = (await command([...args, '--json'])).json();
-      const fields = promised(row);
+      const fields = documentedFields(row);
       expect(fields.length).toBeGreaterThan(1);
       const missing = fields.filter((field) => !sometimes.includes(field) && !Object.hasOwn(line ?? {}, field));
       expect([row, missing]).toEqual([row, []]);

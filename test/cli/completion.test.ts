@@ -15,7 +15,7 @@ const words = (out: string): readonly string[] =>
 describe('waitstate complete', () => {
   const complete = async (...typed: string[]) => words((await run(['complete', '--', ...typed])).out);
 
-  it('knows commands, options, and values that are known beforehand', async () => {
+  it('completes commands, options and fixed values', async () => {
     expect(await complete('ap')).toEqual(['approvals', 'approve']);
     expect(await complete('')).toContain('export');
     expect(await complete('')).not.toContain('complete');
@@ -27,7 +27,7 @@ describe('waitstate complete', () => {
     expect(await complete('nonsense', '')).toEqual([]);
   });
 
-  it('knows the runs of a folder, where a run is wanted', async () => {
+  it('completes the runs of a folder for a run argument', async () => {
     const folder = freshFolder();
     const world = travelIn(folder);
     await world.start({ to: 'Rome' }, { id: 'trip-1' });
@@ -44,7 +44,7 @@ describe('waitstate complete', () => {
     expect(words((await run(['complete', '--', 'show', '--folder', folder, 'v'])).out)).toEqual(['visit-1']);
   });
 
-  it('offers the runs that a command is for', async () => {
+  it('offers only runs that the command applies to', async () => {
     const folder = freshFolder();
     const world = travelIn(folder);
     await world.start({ to: 'Rome' }, { id: 'asks' });
@@ -57,7 +57,7 @@ describe('waitstate complete', () => {
     expect(await of('retry')).toEqual(['failed']);
   });
 
-  it('takes no word from what a run is of', async () => {
+  it('escapes the agent name in the description of a run', async () => {
     const folder = freshFolder();
     const command = runIn(folder);
     await command(['start', 'travel\nextra\tword', '--id', 'trip-1']);
@@ -65,14 +65,14 @@ describe('waitstate complete', () => {
     expect(out).toBe('trip-1\tREADY travel\\nextra\\tword\n');
   });
 
-  it('says nothing when there is nothing to look into', async () => {
+  it('prints nothing if there is no folder', async () => {
     const { code, out, err } = await run(['complete', '--', 'show', '--folder', '/no/such', '']);
     expect([code, out, err]).toEqual([0, '', '']);
   });
 });
 
 describe('waitstate completion', () => {
-  /** What bash makes of a line that is typed up to here. */
+  /** The completions of bash for a line. */
   function inBash(folder: string, ...typed: readonly string[]): readonly string[] {
     const bin = join(folder, 'bin');
     mkdirSync(bin, { recursive: true });
@@ -84,7 +84,7 @@ describe('waitstate completion', () => {
     return words(execFileSync('bash', ['--norc', '-c', script], { env, input: '' }).toString());
   }
 
-  it('works in bash', async () => {
+  it('works in bash with the printed script', async () => {
     const folder = freshFolder();
     await travelIn(join(folder, 'runs')).start({ to: 'Rome' }, { id: 'trip-1' });
     expect(inBash(folder, 'ap')).toEqual(['approvals', 'approve']);
@@ -92,7 +92,7 @@ describe('waitstate completion', () => {
     expect(inBash(folder, 'runs', '--sta')).toEqual(['--status', '--stack']);
   });
 
-  it('never runs what a run is called', async () => {
+  it('never executes a run id as code', async () => {
     const folder = freshFolder();
     const trap = join(folder, 'trap');
     const id = `$(touch ${trap})`;
@@ -109,7 +109,7 @@ describe('waitstate completion', () => {
     expect(out).toContain('waitstate complete -- ');
   });
 
-  it('knows no other shell', async () => {
+  it('rejects other shells', async () => {
     const { code, err } = await run(['completion', 'tcsh']);
     expect([code, err]).toEqual([2, expect.stringContaining('Allowed choices are bash, zsh, fish')]);
   });

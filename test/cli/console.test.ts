@@ -36,7 +36,7 @@ afterEach(() => void vi.unstubAllEnvs());
 
 type Answer = (request: IncomingMessage & { readonly body: Buffer }, response: ServerResponse) => unknown;
 
-/** An API that answers only what is signed rightly, as API Gateway does. */
+/** Starts an API that accepts only correctly signed requests, like API Gateway. */
 async function signedApi(answer: Answer = (_, response) => response.end('ok')): Promise<string> {
   const server = createServer(async (request, response) => {
     const body = await buffer(request);
@@ -53,17 +53,17 @@ async function signedApi(answer: Answer = (_, response) => response.end('ok')): 
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 }
 
-/** A proxy before an API, and a browser that was let in. */
+/** Starts a proxy in front of an API, and signs a browser in. */
 async function proxied(answer?: Answer, stage = '') {
   for (const [name, value] of Object.entries(ENVIRONMENT)) vi.stubEnv(name, value);
   const proxy = await startProxy({ apiUrl: `${await signedApi(answer)}${stage}`, tenant: 'default' });
   onTestFinished(() => proxy.close());
   const { origin, searchParams } = new URL(proxy.url);
-  const letIn = await fetch(proxy.url, { redirect: 'manual' });
-  const cookie = letIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const signIn = await fetch(proxy.url, { redirect: 'manual' });
+  const cookie = signIn.headers.get('set-cookie')?.split(';')[0] ?? '';
   const get = (path: string, init: RequestInit = {}) =>
     fetch(`${origin}${path}`, { redirect: 'manual', ...init, headers: { cookie, ...init.headers } });
-  return { origin, key: searchParams.get('key') ?? '', cookie, get, letIn };
+  return { origin, key: searchParams.get('key') ?? '', cookie, get, signIn };
 }
 
 describe('the proxy of waitstate console --stack', () => {
@@ -74,13 +74,13 @@ describe('the proxy of waitstate console --stack', () => {
     '/api/runs/a%2Fb%20c',
     "/api/runs/it's(odd)*!",
     '/api/runs?id=%C3%A9%20%2B+x&empty=',
-  ])('signs what it passes: %s', async (path) => {
+  ])('forwards and signs a request to %s', async (path) => {
     const { get } = await proxied((request, response) => response.end(request.url));
     const answer = await get(path);
     expect([answer.status, await answer.text()]).toEqual([200, path]);
   });
 
-  it('signs and passes bodies, with their type and length', async () => {
+  it('forwards and signs a request body with its type', async () => {
     const { get, origin } = await proxied((request, response) => {
       response.writeHead(201, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ type: request.headers['content-type'], text: request.body.toString() }));
@@ -92,7 +92,7 @@ describe('the proxy of waitstate console --stack', () => {
     expect(await answer.json()).toEqual({ type: 'application/json', text: body });
   });
 
-  it('passes status and headers back, caches nothing, and sets no cookies of others', async () => {
+  it('returns status and headers, but no cookies and nothing to cache', async () => {
     const { get } = await proxied((_, response) => {
       response.writeHead(412, {
         'content-type': 'application/problem+json',
@@ -113,7 +113,7 @@ describe('the proxy of waitstate console --stack', () => {
     expect([headers.get('set-cookie'), headers.get('strict-transport-security')]).toEqual([null, null]);
   });
 
-  it('sends nothing of the browser that is only between the two of them', async () => {
+  it('does not forward headers that belong to the browser connection', async () => {
     const { get } = await proxied((request, response) => response.end(JSON.stringify(request.headers)));
     const headers = { 'accept-language': 'de', 'x-amz-date': 'x', 'x-forwarded-for': '1' };
     const sent = (await (await get('/', { headers })).json()) as Record<string, string>;
@@ -121,7 +121,7 @@ describe('the proxy of waitstate console --stack', () => {
     expect([sent['x-forwarded-for'], sent.cookie, sent.origin]).toEqual([undefined, undefined, undefined]);
   });
 
-  it('passes answers on piece by piece', async () => {
+  it('streams responses', async () => {
     let finish = () => {};
     const { get } = await proxied((_, response) => {
       response.write('first');
@@ -135,7 +135,7 @@ describe('the proxy of waitstate console --stack', () => {
     expect(Buffer.from(second?.value ?? []).toString()).toBe('second');
   });
 
-  it('stands before a stage, and turns places of the API into its own', async () => {
+  it('supports an API stage, and rewrites locations of the API to its own', async () => {
     const { get } = await proxied((request, response) => {
       const { host = '' } = request.headers;
       const [, to = ''] = request.url?.split('to=') ?? [];
@@ -147,14 +147,14 @@ describe('the proxy of waitstate console --stack', () => {
     expect(await location('https://elsewhere.example/prod/console')).toBe('https://elsewhere.example/prod/console');
   });
 
-  it('lets in only who has the key, under its own name and from its own pages', async () => {
-    const { origin, key, cookie, letIn, get } = await proxied();
-    expect(letIn.status).toBe(303);
-    expect(letIn.headers.get('set-cookie')).toMatch(/HttpOnly; SameSite=Strict/);
+  it('accepts only requests with the key, for its own host name and from its own pages', async () => {
+    const { origin, key, cookie, signIn, get } = await proxied();
+    expect(signIn.status).toBe(303);
+    expect(signIn.headers.get('set-cookie')).toMatch(/HttpOnly; SameSite=Strict/);
     expect((await fetch(`${origin}/console`)).status).toBe(401);
     expect((await fetch(`${origin}/?key=${'x'.repeat(43)}`, { redirect: 'manual' })).status).toBe(401);
     expect((await fetch(`${origin}/api/runs`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200);
-    // Links to approvals are no exception here: what passes is signed with somebody's credentials.
+    // Approval links need the key too, because the proxy signs with the user's credentials.
     expect((await fetch(`${origin}/approvals/token`)).status).toBe(401);
     expect((await fetch(`${origin}/approvals/token`, { method: 'POST' })).status).toBe(401);
     expect((await get('/api/runs', { method: 'POST', headers: { origin: 'https://evil.example' } })).status).toBe(403);
@@ -163,35 +163,38 @@ describe('the proxy of waitstate console --stack', () => {
     expect(await statusFor(origin, { cookie })).toBe(200);
   });
 
-  it('refuses a body that API Gateway would not take', async () => {
+  it('rejects a body that is too large for API Gateway', async () => {
     const { get, origin } = await proxied();
     const body = Buffer.alloc(10 * 1024 * 1024 + 1);
     expect((await get('/api/runs', { method: 'POST', body, headers: { origin } })).status).toBe(413);
   });
 
-  it('says so when the API does not answer, or credentials are over', async () => {
+  it('reports an API that does not respond, and expired credentials', async () => {
     for (const [name, value] of Object.entries(ENVIRONMENT)) vi.stubEnv(name, value);
-    const answerOf = async (options: Parameters<typeof startProxy>[0]) => {
+    const responseOf = async (options: Parameters<typeof startProxy>[0]) => {
       const proxy = await startProxy(options);
       onTestFinished(() => proxy.close());
       const { origin, searchParams } = new URL(proxy.url);
       const answer = await fetch(`${origin}/`, { headers: { authorization: `Bearer ${searchParams.get('key')}` } });
       return { status: answer.status, problem: (await answer.json()) as { readonly detail: string } };
     };
-    const gone = await answerOf({ apiUrl: 'http://127.0.0.1:9', tenant: 'default' });
-    expect(gone).toMatchObject({ status: 502, problem: { detail: expect.stringContaining('The API did not answer') } });
-    const expired = Object.assign(new Error('The token is over.'), { name: 'TokenProviderError' });
-    const over = await answerOf({
+    const gone = await responseOf({ apiUrl: 'http://127.0.0.1:9', tenant: 'default' });
+    expect(gone).toMatchObject({
+      status: 502,
+      problem: { detail: expect.stringContaining('The API did not respond') },
+    });
+    const expired = Object.assign(new Error('The token has expired.'), { name: 'TokenProviderError' });
+    const loggedOut = await responseOf({
       apiUrl: 'http://127.0.0.1:9',
       tenant: 'default',
       sign: () => Promise.reject(expired),
     });
-    expect(over).toMatchObject({ status: 502, problem: { detail: expect.stringContaining('aws sso login') } });
+    expect(loggedOut).toMatchObject({ status: 502, problem: { detail: expect.stringContaining('aws sso login') } });
   });
 });
 
-describe('the real application behind the proxy', () => {
-  it('shows its pages, and starts what a page of it asks for', async () => {
+describe('the console behind the proxy', () => {
+  it('shows its pages, and starts a run from one of them', async () => {
     const folder = freshFolder();
     const contexts = contextFactory(embeddedStorage({ folder }), {});
     onTestFinished(() => contexts.close());
@@ -231,7 +234,7 @@ describe('the real application behind the proxy', () => {
   });
 });
 
-/** The status of a request under a name that fetch would not let one choose. */
+/** The status of a request with a host header that fetch does not allow. */
 const statusFor = (origin: string, headers: Readonly<Record<string, string>>): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     httpRequest(`${origin}/console`, { headers }, (response) => {
@@ -243,7 +246,7 @@ const statusFor = (origin: string, headers: Readonly<Record<string, string>>): P
   });
 
 describe('waitstate console', () => {
-  it('prints the URL of the server that runs on a folder, with its key', async () => {
+  it('prints the URL of the server on a folder, with its key', async () => {
     const folder = freshFolder();
     const key = 'k'.repeat(43);
     using _ = await servedFolder(folder);
@@ -254,13 +257,13 @@ describe('waitstate console', () => {
     expect(shown).toEqual({ url: `http://127.0.0.1:4180/?key=${key}`, pid: process.pid });
   });
 
-  it('says how to start one where none runs', async () => {
+  it('says how to start a server if none is running', async () => {
     const { code, err } = await run(['console', '--folder', freshFolder()]);
     expect(code).toBe(3);
-    expect(err).toContain('Start one: waitstate dev --folder');
+    expect(err).toContain('Start one with "waitstate dev --folder');
   });
 
-  it('of a stack runs until it is interrupted, and signs with the credentials of the environment', async () => {
+  it('runs a proxy to a stack until Ctrl-C, which signs with the credentials of the environment', async () => {
     const apiUrl = await signedApi((_, response) => response.end('the console'));
     const stacks = {
       agents: { [STACK_OUTPUTS.table]: 't', [STACK_OUTPUTS.bucket]: 'b', [STACK_OUTPUTS.apiUrl]: apiUrl },
@@ -281,7 +284,7 @@ describe('waitstate console', () => {
     expect(code).toBe(0);
   });
 
-  it('of a stack says at once that there are no credentials', async () => {
+  it('fails immediately for a stack if there are no AWS credentials', async () => {
     const stacks = {
       agents: { [STACK_OUTPUTS.table]: 't', [STACK_OUTPUTS.bucket]: 'b', [STACK_OUTPUTS.apiUrl]: 'http://127.0.0.1:9' },
     };

@@ -26,14 +26,14 @@ import { servedFolder } from './served-folder.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
 
-/** What the doctor finds, by check. */
+/** Runs the doctor and returns its findings. */
 async function examine(running: RunOptions = {}, ...args: string[]) {
   const { code, json } = await run(['doctor', '--json', ...args], running);
   const findings = json() as unknown as readonly Finding[];
   return { code, findings, of: (check: string) => findings.find((finding) => finding.check === check) };
 }
 
-/** A server of this machine that is gone after the test. */
+/** Starts a local HTTP server that is closed after the test. */
 async function listening(listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -46,14 +46,14 @@ async function listening(listener: RequestListener): Promise<string> {
 }
 
 describe('waitstate doctor on a folder', () => {
-  it('finds that all is well, but that nobody runs what is ready', async () => {
+  it('finds no problem, but warns that no server is running', async () => {
     const folder = freshFolder();
     await travelIn(folder).start({ to: 'Rome' });
     const { code, findings } = await examine({ env: { WAITSTATE_FOLDER: folder } });
     expect(code).toBe(0);
     expect(findings.map(({ check, status }) => [check, status])).toEqual([
       ['node', 'ok'],
-      ['place', 'ok'],
+      ['target', 'ok'],
       ['folder', 'ok'],
       ['disk', 'ok'],
       ['store', 'ok'],
@@ -62,19 +62,19 @@ describe('waitstate doctor on a folder', () => {
     expect(findings.at(4)?.found).toContain('1 run of tenant "default"');
   });
 
-  it('says on the terminal what is wrong and how to mend it', async () => {
-    const file = join(freshFolder(), 'place');
+  it('prints a problem and how to fix it', async () => {
+    const file = join(freshFolder(), 'file');
     writeFileSync(file, '');
     const { code, out } = await run(['doctor', '--folder', file], { columns: 60 });
     expect(code).toBe(1);
     expect(out).toContain('is a file');
     expect(stripVTControlCharacters(out).replace(/\s+/g, ' ')).toContain(
-      'Move it away, or name another folder by --folder.',
+      'Move the file, or choose another folder with --folder.',
     );
     expect(out).toContain('1 problem.');
   });
 
-  it('leaves nothing behind in a folder, and makes none', async () => {
+  it('leaves no files in a folder, and creates none', async () => {
     const parent = freshFolder();
     const { code, of } = await examine({}, '--folder', join(parent, 'a/b'));
     expect([code, of('folder')?.status]).toEqual([0, 'warn']);
@@ -83,17 +83,17 @@ describe('waitstate doctor on a folder', () => {
     expect(readdirSync(parent)).toEqual([]);
   });
 
-  it('finds a folder that cannot be made or written', async () => {
+  it('finds a folder that cannot be created or is not writable', async () => {
     const parent = freshFolder();
     writeFileSync(join(parent, 'file'), '');
     const below = await examine({}, '--folder', join(parent, 'file/below'));
     expect([below.code, below.of('folder')?.status]).toEqual([1, 'fail']);
-    // Root may write anywhere.
+    // Root can write anywhere.
     if (process.getuid?.() === 0) return;
     mkdirSync(join(parent, 'closed'));
     chmodSync(join(parent, 'closed'), 0o500);
     const closed = await examine({}, '--folder', join(parent, 'closed'));
-    expect(closed.of('folder')).toMatchObject({ status: 'fail', found: expect.stringContaining('cannot be written') });
+    expect(closed.of('folder')).toMatchObject({ status: 'fail', found: expect.stringContaining('is not writable') });
   });
 
   it('finds a store that does not open', async () => {
@@ -104,7 +104,7 @@ describe('waitstate doctor on a folder', () => {
     expect(of('store')).toMatchObject({ status: 'fail', mend: expect.stringContaining('Restore') });
   });
 
-  it('finds whether the server that says that it runs does answer', async () => {
+  it('finds a server that does not respond', async () => {
     const folder = freshFolder();
     const url = await listening((_, response) => response.writeHead(401).end());
     using _ = await servedFolder(folder);
@@ -119,27 +119,27 @@ describe('waitstate doctor on a folder', () => {
   });
 });
 
-describe('waitstate doctor and the version of Node', () => {
+describe('the Node version check of waitstate doctor', () => {
   it.each([
     ['24.1.0', 'ok'],
     ['22.15.0', 'ok'],
     ['22.14.9', 'fail'],
     ['20.19.0', 'fail'],
-  ])('judges %s: %s', (version, status) => {
+  ])('rates %s as %s', (version, status) => {
     expect(checkNode(version).status).toBe(status);
   });
 
-  it('ends with exit code 1 on a Node that is too old', async () => {
-    const terminal = { ...processTerminal(), say: () => {} };
-    const where = { folder: freshFolder() };
+  it('exits with code 1 if Node is too old', async () => {
+    const terminal = { ...processTerminal(), print: () => {} };
+    const targetOptions = { folder: freshFolder() };
     expect(
-      await doctor({ terminal, targetOptions: where, isJson: false, openTarget: () => Promise.reject() }, '20.19.0'),
+      await doctor({ terminal, targetOptions, isJson: false, openTarget: () => Promise.reject() }, '20.19.0'),
     ).toBe(1);
   });
 });
 
 describe('waitstate doctor on AWS', () => {
-  /** A set-up of a table and a bucket, as the environment says. */
+  /** Creates a table and a bucket, and sets the environment. */
   async function setUp(change: NodeJS.ProcessEnv = {}) {
     const env = {
       ...engineEnvironment(),
@@ -151,29 +151,29 @@ describe('waitstate doctor on AWS', () => {
     return env;
   }
 
-  it('finds that table, bucket and permissions are there, and that a table without a stream runs nothing', async () => {
+  it('finds table, bucket and permissions, and warns if the table has no stream', async () => {
     const env = await setUp();
     const { code, findings } = await examine({ env });
     expect(findings.filter(({ status }) => status !== 'ok').map(({ check }) => check)).toEqual(['stream']);
     expect(findings.map(({ check }) => check)).toEqual([
       ...[
         'node',
-        'place',
+        'target',
         'region',
         'credentials',
         'table',
         'stream',
         'time to live',
-        'table rights',
+        'table access',
         'clock',
         'bucket',
-        'bucket rights',
+        'bucket access',
       ],
     ]);
     expect(code).toBe(0);
   });
 
-  it('changes nothing', async () => {
+  it('changes nothing in the table and the bucket', async () => {
     const env = await setUp();
     await examine({ env });
     const { Items } = await dynamoClient().send(new ScanCommand({ TableName: env.WAITSTATE_TABLE }));
@@ -190,7 +190,7 @@ describe('waitstate doctor on AWS', () => {
     expect((await examine({ env })).of('stream')).toMatchObject({ status: 'ok' });
   });
 
-  it('finds that nothing is removed by time to live: it is off, or on for something else', async () => {
+  it('warns if the time to live is off, or on for another attribute', async () => {
     const TableName = `lasting-${randomBytes(4).toString('hex')}`;
     await dynamoClient().send(new CreateTableCommand({ TableName, ...TABLE }));
     const env = await setUp({ WAITSTATE_TABLE: TableName });
@@ -199,7 +199,7 @@ describe('waitstate doctor on AWS', () => {
       0,
       {
         ...{ check: 'time to live', status: 'warn', found: 'it is off' },
-        mend: expect.stringMatching(/^Turn it on for the attribute "x".*links.*stay/),
+        mend: expect.stringMatching(/^Turn it on for the attribute "x".*links.*not deleted/),
       },
     ]);
     const TimeToLiveSpecification = { AttributeName: 'ttl', Enabled: true };
@@ -211,11 +211,11 @@ describe('waitstate doctor on AWS', () => {
     });
   });
 
-  it('finds that a table is missing, or is another', async () => {
+  it('finds that a table is missing or has other keys', async () => {
     const env = await setUp({ WAITSTATE_TABLE: 'no-such-table' });
     const missing = await examine({ env });
     expect(missing.code).toBe(1);
-    expect(missing.of('table')).toMatchObject({ status: 'fail', found: 'there is no table "no-such-table"' });
+    expect(missing.of('table')).toMatchObject({ status: 'fail', found: 'table "no-such-table" does not exist' });
 
     const other = `other-${randomBytes(4).toString('hex')}`;
     await dynamoClient().send(
@@ -226,7 +226,7 @@ describe('waitstate doctor on AWS', () => {
       }),
     );
     const wrong = await examine({ env: { ...env, WAITSTATE_TABLE: other } });
-    expect(wrong.of('table')?.found).toBe(`"${other}" has the key id, and must have pk, sk`);
+    expect(wrong.of('table')?.found).toBe(`"${other}" must have the key pk, sk; found id`);
 
     const bare = `bare-${randomBytes(4).toString('hex')}`;
     const { KeySchema, BillingMode, AttributeDefinitions, GlobalSecondaryIndexes } = TABLE;
@@ -245,8 +245,8 @@ describe('waitstate doctor on AWS', () => {
     const env = await setUp({ WAITSTATE_BUCKET: 'no-such-bucket-of-ours' });
     const { code, of } = await examine({ env });
     expect(code).toBe(1);
-    expect(of('bucket')).toMatchObject({ status: 'fail', found: 'there is no bucket "no-such-bucket-of-ours"' });
-    expect(of('bucket rights')).toBeUndefined();
+    expect(of('bucket')).toMatchObject({ status: 'fail', found: 'bucket "no-such-bucket-of-ours" does not exist' });
+    expect(of('bucket access')).toBeUndefined();
   });
 
   it('finds a clock that is wrong', async () => {
@@ -263,11 +263,11 @@ describe('waitstate doctor on AWS', () => {
 
   it('finds that there are no credentials, or no region', async () => {
     const env = await setUp();
-    const nobody = await runProcess(['doctor', '--json'], {
+    const loggedOut = await runProcess(['doctor', '--json'], {
       env: { ...env, AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' },
     });
-    expect(nobody.code).toBe(1);
-    expect(nobody.out).toMatch(/"check":"credentials","status":"fail".*aws sso login/);
+    expect(loggedOut.code).toBe(1);
+    expect(loggedOut.out).toMatch(/"check":"credentials","status":"fail".*aws sso login/);
     const nowhere = await runProcess(['doctor', '--json'], { env: { ...env, AWS_REGION: '' } });
     expect(nowhere.code).toBe(1);
     expect(nowhere.out).toMatch(/"check":"region","status":"fail".*--region/);
@@ -291,30 +291,30 @@ describe('waitstate doctor on AWS', () => {
     expect(of('table')).toMatchObject({ status: 'warn', mend: expect.stringContaining('dynamodb:DescribeTable') });
     expect(of('time to live')).toMatchObject({
       status: 'warn',
-      mend: 'Allow dynamodb:DescribeTimeToLive to have that checked.',
+      mend: 'Allow dynamodb:DescribeTimeToLive to check it.',
     });
-    const rights = of('table rights');
-    expect(rights?.status).toBe('fail');
+    const access = of('table access');
+    expect(access?.status).toBe('fail');
     for (const action of ['dynamodb:Query', 'dynamodb:Query on index/due', 'dynamodb:DeleteItem'])
-      expect(rights?.mend).toContain(action);
-    for (const action of ['GetItem', 'PutItem']) expect(rights?.mend).not.toMatch(new RegExp(`dynamodb:${action}\\b`));
+      expect(access?.mend).toContain(action);
+    for (const action of ['GetItem', 'PutItem']) expect(access?.mend).not.toMatch(new RegExp(`dynamodb:${action}\\b`));
   });
 
-  it('says so where nobody can tell whether there is a time to live', async () => {
+  it('reports that the time to live cannot be checked', async () => {
     const endpoint = await listening((request, response) => {
-      const isAsked = String(request.headers['x-amz-target']).endsWith('.DescribeTimeToLive');
-      const name = isAsked ? 'UnknownOperationException' : 'AccessDeniedException';
+      const isTimeToLive = String(request.headers['x-amz-target']).endsWith('.DescribeTimeToLive');
+      const name = isTimeToLive ? 'UnknownOperationException' : 'AccessDeniedException';
       response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' });
       response.end(JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: 'What?' }));
     });
     const env = await setUp({ AWS_ENDPOINT_URL_DYNAMODB: endpoint });
     expect((await examine({ env })).of('time to live')).toMatchObject({
       status: 'warn',
-      found: 'no good answer: What?',
+      found: 'request failed: What?',
     });
   });
 
-  it('reads the time from refusals too', async () => {
+  it('reads the time from error responses too', async () => {
     const endpoint = await listening((_, response) => {
       response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0', date: new Date(0).toUTCString() });
       response.end(JSON.stringify({ __type: 'com.amazonaws.dynamodb.v20120810#AccessDeniedException', message: 'no' }));
@@ -323,20 +323,20 @@ describe('waitstate doctor on AWS', () => {
     expect((await examine({ env, now: () => 0 })).of('clock')).toMatchObject({ status: 'ok' });
   });
 
-  it('says what else went wrong with a call', () => {
-    const finding = permissionFinding('table rights', 'the table', [
+  it('reports another error of a call', () => {
+    const finding = permissionFinding('table access', 'the table', [
       { action: 'dynamodb:Query', error: new Error('Odd.') },
     ]);
     expect(finding).toMatchObject({ status: 'fail', found: 'dynamodb:Query: Odd' });
   });
 
-  it('finds that nothing answers', async () => {
+  it('reports an endpoint that does not respond', async () => {
     const env = await setUp({ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:9', AWS_MAX_ATTEMPTS: '1' });
     const { of } = await examine({ env });
     expect(of('table')).toMatchObject({ status: 'fail', mend: expect.stringContaining('AWS_ENDPOINT_URL_DYNAMODB') });
   });
 
-  it('finds whether the API of a stack answers, asks for credentials, and answers us', async () => {
+  it('checks that the API of a stack responds, requires credentials, and accepts ours', async () => {
     const [table, bucket] = [await freshTable(), await freshBucket()];
     const guarded = await listening((request, response) =>
       response.writeHead(request.headers.authorization ? 200 : 403).end(),
@@ -352,17 +352,17 @@ describe('waitstate doctor on AWS', () => {
     });
     await setUp({ AWS_ENDPOINT_URL_CLOUDFORMATION, WAITSTATE_TABLE: '', WAITSTATE_BUCKET: '' });
     const good = await examine({}, '--stack', 'good');
-    expect([good.of('api')?.status, good.of('api rights')?.status, good.code]).toEqual(['ok', 'ok', 0]);
+    expect([good.of('api')?.status, good.of('api access')?.status, good.code]).toEqual(['ok', 'ok', 0]);
     const exposed = await examine({}, '--stack', 'open');
     expect(exposed.of('api')).toMatchObject({
       status: 'fail',
-      found: expect.stringContaining('answers without credentials'),
+      found: expect.stringContaining('accepts requests without credentials'),
     });
     expect((await examine({}, '--stack', 'gone')).of('api')).toMatchObject({ status: 'fail' });
     const none = await examine({}, '--stack', 'nothing');
-    expect(none.of('place')).toMatchObject({
+    expect(none.of('target')).toMatchObject({
       status: 'fail',
-      found: 'There is no CloudFormation stack "nothing" in region us-east-1',
+      found: 'CloudFormation stack "nothing" was not found in region us-east-1',
     });
   });
 });

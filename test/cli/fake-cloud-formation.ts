@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 /** The outputs of stacks by their names. */
 export type Stacks = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** As much of CloudFormation as says what outputs a stack has; gives its address. */
+/** Starts a fake CloudFormation that returns the outputs of stacks, and returns its URL. */
 export async function fakeCloudFormation(stacks: Stacks): Promise<string> {
   const server = createServer(async (request, response) => {
     const asked = new URLSearchParams(await text(request));

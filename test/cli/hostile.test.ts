@@ -7,7 +7,7 @@ import { freshFolder, runIn } from './scene.ts';
 
 const EVIL = '\u001b[2J\u001b]0;pwned\u0007\u009b31m\r\u202e\u200b\b';
 
-/** A run in which everything that somebody can name or say is hostile. */
+/** A run whose names and texts all contain control characters. */
 async function scene() {
   const folder = freshFolder();
   const hostile = agent({
@@ -35,12 +35,12 @@ async function scene() {
   return { world, id, folder, command: runIn(folder) };
 }
 
-/** What steers a terminal in a text that came through without styles. */
+/** The control characters in output without styles. */
 const steering = (text: string): readonly string[] =>
   [...text].filter((character) => character !== '\n' && /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(character));
 
-describe('what somebody stored', () => {
-  it('cannot steer the terminal, whatever command shows it', async () => {
+describe('hostile stored text', () => {
+  it('cannot control the terminal in the output of any command', async () => {
     const { command, id, world } = await scene();
     const looks = (version: string): string[][] => [
       ['runs'],
@@ -81,13 +81,13 @@ describe('what somebody stored', () => {
     }
   });
 
-  it('is still what it was for programs', async () => {
+  it('is unchanged in JSON output', async () => {
     const { command, id } = await scene();
     expect((await command(['runs', '--json'])).json()).toMatchObject([{ run: id, owner: `owner${EVIL}` }]);
     expect(JSON.parse((await command(['state', id])).out)[`key${EVIL}`]).toBe(`changed${EVIL}\nand more${EVIL}`);
   });
 
-  it('can be copied from what is shown into a shell', async () => {
+  it('can be copied from the output into a shell', async () => {
     const { command, id } = await scene();
     const { out } = await command(['show', id]);
     const line = out.split('\n').find((each) => each.includes('waitstate approve')) ?? '';
@@ -101,7 +101,7 @@ describe('what somebody stored', () => {
     const { command, id } = await scene();
     for (const args of [['runs'], ['show', id], ['history', id], ['approvals']]) {
       const { out } = await command(args, { columns: 60 });
-      // Only styles are left of escape sequences.
+      // The only escape sequences are styles.
       const [first = '', ...sequences] = out.split('\u001b[');
       const rest = sequences.map((each) => each.replace(/^\d+(;\d+)*m/, (style) => ' '.repeat(style.length)));
       expect(rest.filter((each) => !each.startsWith(' '))).toEqual([]);

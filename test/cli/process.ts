@@ -3,16 +3,16 @@ import { fileURLToPath } from 'node:url';
 import { shellQuote } from '../../cli/terminal/shell-quote.ts';
 import { isPrompt } from './scene.ts';
 
-/** The file of the command. */
+/** The path of the command. */
 export const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 
-/** Starts the command as a process of its own, with nothing of this one's environment that matters to it. */
+/** Starts the command as a separate process, without the environment variables that affect it. */
 export function startProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams {
   const { PATH, HOME, TMPDIR } = process.env;
   return spawn(process.execPath, [MAIN, ...args], { env: { PATH, HOME, TMPDIR, ...env } });
 }
 
-/** Runs the command as a process of its own until it ends. */
+/** Runs the command as a separate process until it exits. */
 export async function runProcess(
   args: readonly string[],
   { env, input = '' }: { readonly env?: NodeJS.ProcessEnv; readonly input?: string } = {},
@@ -31,7 +31,7 @@ export async function runProcess(
   return { code, out, err };
 }
 
-/** Runs the command on a terminal of its own; to each question somebody types the same. */
+/** Runs the command on a pseudo-terminal, and types the same text at each prompt. */
 export async function runOnTerminal(
   args: readonly string[],
   { env, typed = '' }: { readonly env: NodeJS.ProcessEnv; readonly typed?: string },

@@ -8,14 +8,14 @@ import { runCommand } from '../../cli/run-command.ts';
 import { processTerminal, type Streams } from '../../cli/terminal/process-terminal.ts';
 import type { ErrorCode } from '../../lambda/core/errors.ts';
 
-/** What a command line came to. */
+/** The result of a command line. */
 export interface CommandResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;
-  /** Of `--json`: each line of the output. */
+  /** The parsed lines of `--json` output. */
   json<T = Record<string, unknown>>(): T[];
-  /** Of `--json`: what the error says. */
+  /** The parsed error of `--json` output. */
   error(): {
     readonly code: ErrorCode | 'PART_NOT_FOUND' | 'NO_SERVER' | 'USAGE' | 'UNEXPECTED';
     readonly exitCode: number;
@@ -23,17 +23,17 @@ export interface CommandResult {
   };
 }
 
-/** How a command line is run. */
+/** The terminal, input and environment of a command line. */
 export interface RunOptions {
-  /** The width of the terminal that it runs on; without, on no terminal. */
+  /** The width of the terminal; without it, there is no terminal. */
   readonly columns?: number;
-  /** What is on standard input; on a terminal, what somebody types, line by line. */
+  /** The standard input; on a terminal, the typed lines. */
   readonly input?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly now?: () => number;
 }
 
-/** A folder that is gone after the test. */
+/** Creates a folder that is removed after the test. */
 export function freshFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'waitstate-cli-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -48,7 +48,7 @@ export async function run(args: readonly string[], running: RunOptions = {}): Pr
   const stdin = Object.assign(new PassThrough(), { isTTY: columns !== undefined, setRawMode: () => stdin });
   if (columns === undefined) stdin.end(input);
   else {
-    // Somebody answers when they are asked.
+    // Types the next line at each prompt.
     const lines = input.split('\n').filter((line) => line !== '');
     err.stream.on('data', () => {
       if (isPrompt(err.text())) setImmediate(() => stdin.write(`${lines.shift() ?? ''}\n`));
@@ -66,13 +66,13 @@ export async function run(args: readonly string[], running: RunOptions = {}): Pr
   return { code, out: out.text(), err: err.text(), json, error: () => JSON.parse(err.text()).error };
 }
 
-/** The same on the runs of a folder. */
+/** Runs command lines on a folder. */
 export const runIn =
   (folder: string, always: RunOptions = {}) =>
   (args: readonly string[], running: RunOptions = {}): Promise<CommandResult> =>
     run(args, { ...always, ...running, env: { WAITSTATE_FOLDER: folder, ...always.env, ...running.env } });
 
-/** Whether the last of what is shown is a question. */
+/** Whether the output ends with a prompt. */
 export const isPrompt = (shown: string): boolean => stripVTControlCharacters(shown).endsWith('] ');
 
 function stream(columns: number | undefined) {

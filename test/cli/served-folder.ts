@@ -1,6 +1,6 @@
 import { lockFolder } from '../../cli/dev/server/folder-lock.ts';
 
-/** A folder on which a server works, as its lock says, until it is disposed of. */
+/** Holds the server lock of a folder until it is disposed. */
 export async function servedFolder(folder: string): Promise<Disposable> {
   const lock = await lockFolder(folder);
   return { [Symbol.dispose]: () => lock.release() };

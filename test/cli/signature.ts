@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** A key of AWS, as whoever checks a signature has it. */
+/** The AWS access key that signatures are checked against. */
 export interface AwsKey {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -9,7 +9,7 @@ export interface AwsKey {
 }
 
 /**
- * Why AWS would refuse the signature of a request; undefined when it would not.
+ * Why AWS would reject the signature of a request; undefined if it would accept it.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
 export function signatureProblem(
@@ -36,14 +36,14 @@ export function signatureProblem(
     signingKey(key, scope),
     ['AWS4-HMAC-SHA256', time, scope, sha256(canonical(request, body, signed))].join('\n'),
   );
-  return right.toString('hex') === signature ? undefined : 'the signature is another';
+  return right.toString('hex') === signature ? undefined : 'the signature does not match';
 }
 
 function canonical({ method, url = '', headers }: IncomingMessage, body: Buffer, signed: readonly string[]): string {
   const { pathname, searchParams } = new URL(url, 'http://host');
   const query = [...searchParams].map((pair) => pair.map(encoded).join('=')).sort();
   const lines = signed.map((name) => `${name}:${String(headers[name]).trim().replace(/ +/g, ' ')}`);
-  // Every service but S3 has its path encoded twice.
+  // Every service except S3 encodes the path twice.
   const path = pathname.split('/').map(encoded).join('/');
   return [method, path, query.join('&'), ...lines, '', signed.join(';'), sha256(body)].join('\n');
 }

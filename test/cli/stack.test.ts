@@ -18,7 +18,7 @@ async function scene() {
 }
 
 describe('waitstate --stack', () => {
-  it('finds table and bucket by the outputs of a stack, and works there', async () => {
+  it('finds the table and the bucket in the outputs of a stack', async () => {
     const { command, env, table, bucket } = await scene();
     const started = await command(
       'start',
@@ -32,8 +32,8 @@ describe('waitstate --stack', () => {
       'acme',
     );
     expect([started.code, started.out]).toEqual([0, '✓ Started trip-1\n']);
-    // On AWS it is the table's stream that runs it.
-    expect(started.err).toMatch(/^waitstate show trip-1 --stack agents( --\S+ \S+)* shows how it goes\.\n$/);
+    // On AWS, the table's stream starts the run, so there is no warning.
+    expect(started.err).toMatch(/^Run "waitstate show trip-1 --stack agents( --\S+ \S+)*" to see its progress\.\n$/);
     const shown = await command('show', 'trip-1', '--stack', 'agents', '--tenant', 'acme', '--json');
     expect(JSON.parse(shown.out)).toMatchObject({ run: 'trip-1', status: 'READY', input: { to: 'Rome' } });
     expect((await command('show', 'trip-1', '--stack', 'agents')).code).toBe(3);
@@ -41,7 +41,7 @@ describe('waitstate --stack', () => {
     expect((await runProcess(['show', 'trip-1', '--tenant', 'acme'], { env: named })).out).toContain('READY');
   });
 
-  it('finds one Waitstate of several in a stack', async () => {
+  it('finds a second Waitstate in the same stack', async () => {
     const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
     const endpoint = await fakeCloudFormation({
       both: {
@@ -56,37 +56,37 @@ describe('waitstate --stack', () => {
     expect(third.err).toContain('Stack "both" must have an output "ThirdWaitstateTable"; found WaitstateTable');
   });
 
-  it('says which stack or output is not there', async () => {
+  it('names a stack or an output that does not exist', async () => {
     const { command } = await scene();
     const missing = await command('runs', '--stack', 'nothing');
     expect(missing.code).toBe(3);
-    expect(missing.err).toContain('There is no CloudFormation stack "nothing" in region us-east-1.');
+    expect(missing.err).toContain('CloudFormation stack "nothing" was not found in region us-east-1.');
     const other = await command('runs', '--stack', 'other', '--json');
     expect(JSON.parse(other.err).error.message).toContain('must have an output "WaitstateTable"; found SiteUrl.');
     const none = await command('console', '--stack', 'agents');
-    expect([none.code, none.err]).toEqual([3, expect.stringContaining('has no API')]);
+    expect([none.code, none.err]).toEqual([3, expect.stringContaining('was deployed without an API')]);
   });
 
-  it('takes the region of the command line before that of the environment', async () => {
+  it('prefers the region of the command line to that of the environment', async () => {
     const { command } = await scene();
     expect((await command('runs', '--stack', 'nothing', '--region', 'eu-central-1')).err).toContain(
       'region eu-central-1',
     );
   });
 
-  it('refuses two places, and half of one', async () => {
+  it('rejects two targets, and a table without a bucket', async () => {
     const { command } = await scene();
     expect((await command('runs', '--stack', 'agents', '--folder', freshFolder())).code).toBe(2);
     const half = await runProcess(['runs'], { env: { WAITSTATE_TABLE: 'runs' } });
-    expect([half.code, half.err]).toEqual([2, expect.stringContaining('Set WAITSTATE_BUCKET too')]);
+    expect([half.code, half.err]).toEqual([2, expect.stringContaining('WAITSTATE_BUCKET is missing')]);
   });
 
-  it('says what is missing when AWS refuses', async () => {
+  it('reports missing AWS credentials', async () => {
     const { env } = await scene();
     const nobody = { ...env, AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' };
     const refused = await runProcess(['runs', '--stack', 'agents'], { env: nobody });
     expect(refused.code).toBe(5);
-    expect(refused.err).toContain('The AWS credentials for CloudFormation stack "agents" are missing');
-    expect(refused.err).toContain('"waitstate doctor" looks for what is missing.');
+    expect(refused.err).toContain('CloudFormation stack "agents" are missing');
+    expect(refused.err).toContain('Run "waitstate doctor" to find the missing permissions.');
   });
 });

@@ -42,9 +42,9 @@ function describeFailure(table: string, error: unknown): Finding {
       `AWS rejects the credentials: ${errorSummary(error)}`,
       'Log in again, or use other credentials.',
     );
-  const mend =
+  const advice =
     status === 0 ? 'Check the network, the region, and AWS_ENDPOINT_URL_DYNAMODB if it is set.' : 'Try again later.';
-  return fail('table', `request failed: ${name}: ${errorSummary(error)}`, mend);
+  return fail('table', `request failed: ${name}: ${errorSummary(error)}`, advice);
 }
 
 interface KeyPart {
@@ -101,14 +101,14 @@ function streamFinding({
 async function timeToLiveFinding(sdk: Dynamo, client: DynamoDBClient, TableName: string): Promise<Finding> {
   const check = 'time to live';
   const wanted = `for the attribute "${TIME_TO_LIVE.AttributeName}"`;
-  const mend = `Turn it on ${wanted}, as in docs/reference/storage-on-aws.md. Until then, expired links, shared results and early signals are not deleted.`;
+  const advice = `Turn it on ${wanted}, as in docs/reference/storage-on-aws.md. Until then, expired links, shared results and early signals are not deleted.`;
   try {
     const { TimeToLiveDescription: { TimeToLiveStatus = 'DISABLED', AttributeName } = {} } = await client.send(
       new sdk.DescribeTimeToLiveCommand({ TableName }),
     );
-    if (!/^ENABL/.test(TimeToLiveStatus)) return warn(check, 'it is off', mend);
+    if (!/^ENABL/.test(TimeToLiveStatus)) return warn(check, 'it is off', advice);
     if (AttributeName === TIME_TO_LIVE.AttributeName) return ok(check, wanted);
-    return warn(check, `it is on for the attribute "${AttributeName}"`, `Turn that off. ${mend}`);
+    return warn(check, `it is on for the attribute "${AttributeName}"`, `Turn that off. ${advice}`);
   } catch (error) {
     const found = `not allowed to read it for "${TableName}"`;
     if (isDenied(error)) return warn(check, found, 'Allow dynamodb:DescribeTimeToLive to check it.');
@@ -116,7 +116,7 @@ async function timeToLiveFinding(sdk: Dynamo, client: DynamoDBClient, TableName:
   }
 }
 
-// Never true, so nothing is written. DynamoDB evaluates the condition only for callers who may write.
+// Never true, so nothing is written. DynamoDB evaluates the condition only for callers with permission to write.
 const NEVER_TRUE = { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(pk)' };
 const PROBE_KEY = { pk: { S: 'waitstate-doctor/none' }, sk: { S: 'none' } };
 

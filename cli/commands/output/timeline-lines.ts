@@ -74,7 +74,7 @@ export function timelineLines(timeline: Timeline, columns: number, maxRows: numb
   ];
 }
 
-/** The rows of a span. A change from outside is a moment without duration; the wait before it is a row of its own. */
+/** The rows of a span. A change from outside is a moment without duration; the wait before it is a separate row. */
 function toRows(stretch: Span): readonly Row[] {
   const { kind, from, to, status, checkpoint } = stretch;
   const row = { kind, label: stretchLabel(stretch), milliseconds: to.getTime() - from.getTime() };

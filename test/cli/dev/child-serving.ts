@@ -1,4 +1,4 @@
-// A local server in a process of its own, which a test can kill.
+// A local server in a separate process, which a test can kill.
 import { serve } from '../../../cli/dev/server/serve.ts';
 import { render } from '../../../cli/terminal/line.ts';
 

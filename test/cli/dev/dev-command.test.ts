@@ -31,21 +31,21 @@ const SLOW = (milliseconds: number): string => `
 interface Dev {
   readonly child: ChildProcess;
   readonly lines: readonly string[];
-  readonly over: Promise<unknown>;
+  readonly exited: Promise<unknown>;
 }
 
-/** `waitstate dev` in a group of its own, as a shell starts it. */
+/** Starts `waitstate dev` in a new process group, as a shell does. */
 function dev(project: Project, ...args: readonly string[]): Dev {
   const { FORCE_COLOR: _, ...env } = process.env;
   const child = spawn(process.execPath, [MAIN, 'dev', ...args], { cwd: project.path, env, detached: true });
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) readLines(stream, (line) => lines.push(line));
-  const over = once(child, 'close');
+  const exited = once(child, 'close');
   onTestFinished(async () => {
     child.kill('SIGKILL');
-    await over;
+    await exited;
   });
-  return { child, lines, over };
+  return { child, lines, exited };
 }
 
 const says = (of: Dev, text: string) =>
@@ -61,16 +61,16 @@ async function start(project: Project, agent: string): Promise<string> {
   return ((await answer.json()) as { run: string }).run;
 }
 
-/** What Ctrl-C does: the signal reaches the whole group. */
+/** Sends SIGINT to the whole process group, as Ctrl-C does. */
 const interrupt = ({ child }: Dev) => process.kill(-(child.pid ?? 0), 'SIGINT');
 
 describe('waitstate dev', () => {
-  it('says in a dozen lines what to click and what to try, and that works', async () => {
+  it('prints its URL, its agents and a curl command that works, in a dozen lines', async () => {
     const project = projectOf({ 'agents.ts': agents(9) });
     const server = dev(project, 'agents.ts');
     await says(server, 'curl');
     const { url, key } = (await findRunningServer(project.file('.waitstate'))) ?? {};
-    await until('all is said', () => server.lines.at(-1) === '');
+    await until('the welcome is complete', () => server.lines.at(-1) === '');
     expect(server.lines.length).toBeLessThanOrEqual(12);
     expect(server.lines[0]).toBe(`Waitstate  ${url}/?key=${key}`);
     expect(server.lines.filter((line) => /^ {2}agent-\d {2}Does little\.$/.test(line))).toHaveLength(4);
@@ -86,56 +86,56 @@ describe('waitstate dev', () => {
     const { run } = JSON.parse(answer.join('')) as { run: string };
     await says(server, `${run}  succeeded`);
     interrupt(server);
-    await server.over;
+    await server.exited;
     expect(server.child.exitCode).toBe(0);
-    expect(server.lines.at(-1)).toBe('Stopped. Runs go on at the next start.');
+    expect(server.lines.at(-1)).toBe('Stopped. Runs resume at the next start.');
   });
 
-  it('lets what is under way finish when it is interrupted', async () => {
+  it('lets running processes finish on Ctrl-C', async () => {
     const project = projectOf({ 'slow.ts': SLOW(700) });
     const server = dev(project, 'slow.ts');
     await says(server, 'curl');
     const run = await start(project, 'slow');
     await until('it runs', () => project.lines('pid.txt')[0]);
     interrupt(server);
-    await server.over;
+    await server.exited;
     expect(server.child.exitCode).toBe(0);
-    expect(server.lines.join('\n')).toContain('Stopping; a run is under way.');
+    expect(server.lines.join('\n')).toContain('Stopping; waiting for 1 run.');
     expect(server.lines.join('\n')).toContain(`${run}  succeeded`);
-    expect(server.lines.at(-1)).toBe('Stopped. Runs go on at the next start.');
+    expect(server.lines.at(-1)).toBe('Stopped. Runs resume at the next start.');
   });
 
-  it('ends at once when it is interrupted again', async () => {
+  it('exits immediately on a second Ctrl-C', async () => {
     const project = projectOf({ 'slow.ts': SLOW(600_000) });
     const server = dev(project, 'slow.ts');
     await says(server, 'curl');
     await start(project, 'slow');
     const pid = Number(await until('it runs', () => project.lines('pid.txt')[0]));
     interrupt(server);
-    await says(server, 'Stopping; a run is under way.');
+    await says(server, 'Stopping; waiting for 1 run.');
     interrupt(server);
-    await server.over;
+    await server.exited;
     expect(server.child.exitCode).toBe(0);
-    expect(server.lines.join('\n')).not.toContain('is cut off');
+    expect(server.lines.join('\n')).not.toContain('interrupted;');
     await until('its process is gone', () => !isAlive(pid));
   });
 
-  it('says who is there before it says what goes on', async () => {
+  it('prints its agents before it logs runs', async () => {
     const project = projectOf({ 'slow.ts': SLOW(600_000) });
     const first = dev(project, 'slow.ts');
     await says(first, 'curl');
     await start(project, 'slow');
     await until('it runs', () => project.lines('pid.txt')[0]);
     first.child.kill('SIGKILL');
-    await first.over;
+    await first.exited;
     const second = dev(project, 'slow.ts');
-    await says(second, 'goes on where it was cut off');
-    const place = (text: string) => second.lines.findIndex((line) => line.includes(text));
-    expect(place('curl')).toBeGreaterThan(0);
-    expect(place('curl')).toBeLessThan(place('goes on where'));
+    await says(second, 'resumes after an interruption');
+    const lineOf = (text: string) => second.lines.findIndex((line) => line.includes(text));
+    expect(lineOf('curl')).toBeGreaterThan(0);
+    expect(lineOf('curl')).toBeLessThan(lineOf('resumes after'));
   });
 
-  it('says at its start what waits for people since before', async () => {
+  it('reports at its start the approvals that are pending', async () => {
     const project = projectOf({
       'ask.ts': `
         import { agent } from 'waitstate';
@@ -147,32 +147,34 @@ describe('waitstate dev', () => {
     await start(project, 'ask');
     await says(first, 'asks user:ann');
     interrupt(first);
-    await first.over;
-    expect(await says(dev(project, 'ask.ts'), 'An approval waits')).toMatch(
-      /for an answer: http:\/\/\S+\/console\/inbox$/,
+    await first.exited;
+    expect(await says(dev(project, 'ask.ts'), '1 approval is pending')).toMatch(
+      /pending: http:\/\/\S+\/console\/inbox$/,
     );
   });
 
-  it('serves without agents, and says what it lacks', async () => {
+  it('starts without agents, and says how to name them', async () => {
     const server = dev(projectOf());
-    await says(server, 'No agent is here');
+    await says(server, 'No agents: name your agent files');
     interrupt(server);
-    await server.over;
+    await server.exited;
     expect(server.child.exitCode).toBe(0);
   });
 
-  it('that cannot use the files it was given says so, and not that it was given none', async () => {
+  it('reports that none of the named files loads', async () => {
     const server = dev(projectOf({ 'broken.ts': 'export const a = ;\n' }), 'broken.ts');
-    expect(await says(server, 'No agent is here')).toContain('yet: mend the files above');
+    expect(await says(server, 'No agents loaded')).toContain('Fix the errors above');
   });
 
-  it('points to the server that works on the folder already', async () => {
+  it('names the server that is already running on the folder', async () => {
     const project = projectOf();
     const first = dev(project);
-    await says(first, 'No agent is here');
+    await says(first, 'No agents: name your agent files');
     const second = dev(project);
-    await second.over;
+    await second.exited;
     expect(second.child.exitCode).toBe(4);
-    expect(second.lines.join(' ')).toMatch(/Another server works on the folder .*already: http:\/\/127\.0\.0\.1:\d+/);
+    expect(second.lines.join(' ')).toMatch(
+      /Another server is already running on the folder .* at http:\/\/127\.0\.0\.1:\d+/,
+    );
   });
 });

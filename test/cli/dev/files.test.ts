@@ -12,11 +12,11 @@ const named = (name: string, result = 'done'): string => `
   export const it = agent({ name: '${name}', run: async () => '${result}' });
 `;
 
-describe('files of agents', () => {
-  it('that cannot be used are told with place and advice, and keep no other from being used', async () => {
+describe('an agent file', () => {
+  it('is reported with location and advice if it does not load, and does not block other files', async () => {
     const project = projectOf({
       'good.ts': named('good'),
-      'enum.ts': `${named('enum')}\nenum Colour { Red }\n`,
+      'enum.ts': `${named('enum')}\nenum Color { Red }\n`,
       'syntax.ts': 'export const a = 1;\nexport const b = ;\n',
       'jsx.tsx': 'export const a = <p/>;\n',
       'throws.ts': `const settings: { url?: string } = {};\n\nif (!settings.url) throw new Error('There is no URL.');\nexport {};\n`,
@@ -50,17 +50,17 @@ describe('files of agents', () => {
       'syntax.ts:2: Expression expected.',
       'throws.ts:3: Error: There is no URL.',
       "package.ts:2: Cannot find package 'not-installed' imported from",
-      'nothing.ts: It exports no agent. Export what agent({ … }) gives',
+      'nothing.ts: The file exports no agent. Export the result of agent({ … })',
       'misused.ts:3: Agent "misused" must define exactly one of `run` and `turn`.',
-      'twice.ts: It exports two agents with the name "one". Rename one.',
-      'quits.ts: Loading it ends the process (exit code 3).',
+      'twice.ts: The file exports two agents with the name "one". Rename one.',
+      'quits.ts: Loading the file ends the process (exit code 3).',
       'jsx.tsx: Unknown file extension ".tsx"',
-      'text.ts: It throws just text when it is loaded.',
-      'never.ts: Loading it does not come to an end.',
+      'text.ts: Loading the file throws just text.',
+      'never.ts: Loading the file does not finish.',
     ])
       expect(server.log).toContain(line);
     expect(server.log).toMatch(
-      /extension\.ts:1: Cannot find module .*\n +Name the file with its extension: good\.ts\./,
+      /extension\.ts:1: Cannot find module .*\n +Import the file with its extension: good\.ts\./,
     );
     expect(server.log.match(/Node only strips types\./g)).toHaveLength(2);
     expect(server.log).toContain('Install it (npm install not-installed)');
@@ -69,36 +69,36 @@ describe('files of agents', () => {
     await server.becomes(await server.start('good'), 'SUCCEEDED');
   });
 
-  it('that package.json keeps from being modules are told in one line, and used as soon as that is mended', async () => {
+  it('is reported in one line if package.json says CommonJS, and is used as soon as that is fixed', async () => {
     const project = projectOf({ 'package.json': '{"type":"commonjs"}', 'agents/greet.ts': named('greet') });
     const server = serverOf(project, ['agents/greet.ts']);
     await server.ready();
     const [only, ...others] = server.lines.filter((line) => line.includes('greet.ts'));
     expect(only).toMatch(
-      /agents\/greet\.ts:2: It is an ES module, and package\.json says that it is not\. Run "npm pkg set type=module", or name it greet\.mts\.$/,
+      /agents\/greet\.ts:2: The file is an ES module, but its package\.json says CommonJS\. Run "npm pkg set type=module", or rename the file to greet\.mts\.$/,
     );
     expect(others).toEqual([]);
     expect(server.log).not.toContain('trace-warnings');
 
     project.write('package.json', '{"type":"module"}');
-    await server.says(/agents\/greet\.ts has changed: greet/);
+    await server.says(/Reloaded agents\/greet\.ts: greet/);
     await server.becomes(await server.start('greet'), 'SUCCEEDED');
-    // Another reason to change it is not worth a line: nothing was wrong.
+    // Other changes of package.json are not logged, because the file loaded before.
     project.write('package.json', '{"private":true}');
     await pause(1_500);
     await server.becomes(await server.start('greet'), 'SUCCEEDED');
-    expect(server.lines.filter((line) => line.includes('has changed'))).toHaveLength(1);
+    expect(server.lines.filter((line) => line.includes('Reloaded'))).toHaveLength(1);
     expect(server.log).not.toContain('MODULE_TYPELESS');
   });
 
-  it('may warn of what they like', async () => {
+  it('may emit its own warnings', async () => {
     const project = projectOf({ 'a.ts': `${named('a')}\nprocess.emitWarning('This is old.');\n` });
     const server = serverOf(project, ['a.ts']);
     await server.ready();
     expect(server.log).toMatch(/a\.ts: \(node:\d+\) Warning: This is old\./);
   });
 
-  it('are looked at again when they or what they import change, told in one line', async () => {
+  it('is reloaded when it or one of its imports changes, with one line in the log', async () => {
     const project = projectOf({
       'agents/price.ts': 'export const price = 1;\n',
       'agents/shop.ts': `
@@ -112,24 +112,24 @@ describe('files of agents', () => {
     expect(await server.becomes(await server.start('shop'), 'SUCCEEDED')).toMatchObject({ result: 1 });
 
     project.write('agents/price.ts', 'export const price = 2;\n');
-    await server.says(/agents\/shop\.ts has changed: shop/);
+    await server.says(/Reloaded agents\/shop\.ts: shop/);
     expect(await server.becomes(await server.start('shop'), 'SUCCEEDED')).toMatchObject({ result: 2 });
 
-    // As editors do: a new file in the place of the old one.
+    // Editors replace the file with a new one.
     project.write('agents/shop.ts~', named('market', 'sold'));
     renameSync(project.file('agents/shop.ts~'), project.file('agents/shop.ts'));
-    await server.says(/agents\/shop\.ts has changed: market/);
+    await server.says(/Reloaded agents\/shop\.ts: market/);
     expect(await server.ask('/api/agents')).toEqual({ agents: [{ name: 'market' }] });
     await server.becomes(await server.start('market'), 'SUCCEEDED');
 
-    // What it no longer imports, and what only looks changed, changes nothing.
+    // A file that is no longer imported, and a file with only a new timestamp, cause no reload.
     project.write('agents/price.ts', 'export const price = 3;\n');
     utimesSync(project.file('agents/shop.ts'), new Date(), new Date());
     await pause(1_000);
-    expect(server.lines.filter((line) => line.includes('has changed'))).toHaveLength(2);
+    expect(server.lines.filter((line) => line.includes('Reloaded'))).toHaveLength(2);
   });
 
-  it('behind a symbolic link are looked at again too', async () => {
+  it('is reloaded behind a symbolic link too', async () => {
     const project = projectOf({
       'real/price.ts': 'export const price = 1;\n',
       'real/shop.ts': `
@@ -142,12 +142,12 @@ describe('files of agents', () => {
     const server = serverOf(project, ['agents/shop.ts']);
     await server.ready();
     project.write('real/price.ts', 'export const price = 2;\n');
-    await server.says(/agents\/shop\.ts has changed: shop-2/);
+    await server.says(/Reloaded agents\/shop\.ts: shop-2/);
     project.write('real/shop.ts', named('other'));
-    await server.says(/agents\/shop\.ts has changed: other/);
+    await server.says(/Reloaded agents\/shop\.ts: other/);
   });
 
-  it('that no longer load let their runs wait, and go on with them when they do again', async () => {
+  it('keeps its runs waiting while it does not load, and resumes them when it does', async () => {
     const project = projectOf({ 'a.ts': named('a', 'first') });
     const server = serverOf(project, ['a.ts']);
     await server.ready();
@@ -158,14 +158,14 @@ describe('files of agents', () => {
     expect(await server.ask(`/api/runs/${run}`)).toMatchObject({ status: 'READY', version: 1 });
     expect(server.log).not.toContain('starts: a');
     project.write('a.ts', named('a', 'second'));
-    await server.says(/a\.ts has changed: a/);
+    await server.says(/Reloaded a\.ts: a/);
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
 
     rmSync(project.file('a.ts'));
-    await server.says(/a\.ts: It is no longer there\./);
+    await server.says(/a\.ts: The file no longer exists\./);
   });
 
-  it('that no longer load keep nobody from being told that a run was answered and waits for them', async () => {
+  it('does not hide a decision in the log while it does not load', async () => {
     const asks = `
       import { agent } from 'waitstate';
       export const it = agent({
@@ -182,14 +182,14 @@ describe('files of agents', () => {
     await server.says(/a\.ts:1: Expression expected/);
     await fetch(link, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
     await server.says(new RegExp(`${run} +approved by user:ann: Send it`));
-    await server.says(new RegExp(`${run} +is ready; a\\.ts does not load`));
+    await server.says(new RegExp(`${run} +is ready, but a\\.ts does not load`));
     project.write('a.ts', asks);
     await server.becomes(run, 'SUCCEEDED');
     expect(server.lines.filter((line) => line.includes('approved by'))).toHaveLength(1);
     expect(server.lines.filter((line) => line.includes('does not load'))).toHaveLength(1);
   });
 
-  it('are not watched when nobody wants that, but run as they are now', async () => {
+  it('is not watched with --no-watch, but each process loads its current content', async () => {
     const project = projectOf({ 'a.ts': named('a', 'first') });
     const server = serverOf(project, ['a.ts'], { watch: false, timing: { crashBackoffMs: 20 } });
     await server.ready();
@@ -198,21 +198,21 @@ describe('files of agents', () => {
     await server.says(/a\.ts:1: Expression expected/);
     project.write('a.ts', named('a', 'second'));
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
-    expect(server.log).not.toContain('has changed');
+    expect(server.log).not.toContain('Reloaded');
   });
 
-  it('of which two have agents of one name: the first counts, and the other is told', async () => {
+  it('is reported if another file already defines its agent', async () => {
     const project = projectOf({ 'one.ts': named('same', 'one'), 'two.ts': named('same', 'two') });
     const server = serverOf(project, ['one.ts', 'two.ts']);
     await server.ready();
-    await server.says(/two\.ts: Its agent "same" is not used: one\.ts has one of that name already\./);
+    await server.says(/two\.ts: Agent "same" is ignored, because one\.ts already defines an agent with this name\./);
     expect(await server.becomes(await server.start('same'), 'SUCCEEDED')).toMatchObject({ result: 'one' });
     project.write('one.ts', named('other'));
-    await server.says(/one\.ts has changed: other/);
+    await server.says(/Reloaded one\.ts: other/);
     expect(await server.becomes(await server.start('same'), 'SUCCEEDED')).toMatchObject({ result: 'two' });
   });
 
-  it('that wait for newer code park their runs, without a process again and again', async () => {
+  it('parks a run that needs newer code, without starting more processes', async () => {
     const state = (version: number) => `
       import { agent } from 'waitstate';
       export const saved = agent({
@@ -227,7 +227,7 @@ describe('files of agents', () => {
     const run = await server.start('saved');
     await server.becomes(run, 'WAITING_FOR_SIGNAL');
     project.write('saved.ts', state(1));
-    await server.says(/saved\.ts has changed/);
+    await server.says(/Reloaded saved\.ts/);
     await server.ask(`/api/runs/${run}/signals`, { name: 'go', value: 'went' });
     await server.says(new RegExp(`${run} +waits for other code`));
     await pause(1_500);
@@ -236,34 +236,34 @@ describe('files of agents', () => {
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'went' });
   });
 
-  it('may be patterns that no shell has replaced', async () => {
+  it('can be named by a glob pattern that the shell did not expand', async () => {
     const project = projectOf({ 'agents/a.ts': named('a'), 'agents/b.ts': named('b'), 'agents/b.txt': 'no' });
     const server = serverOf(project, ['agents/*.ts']);
     await server.ready();
     expect(await server.ask('/api/agents')).toEqual({ agents: [{ name: 'a' }, { name: 'b' }] });
   });
 
-  it('that are not there are refused at once', async () => {
+  it('must exist when the server starts', async () => {
     const project = projectOf();
     for (const given of ['nowhere.ts', 'agents/*.ts', '.']) {
       const server = serverOf(project, [given]);
-      await server.over;
+      await server.exited;
       expect(server.child.exitCode).toBe(1);
-      expect(server.log).toMatch(/There is no file .*Name the files of your agents|No file is called agents/);
+      expect(server.log).toMatch(/The file .* does not exist\. Name your agent files|No file matches agents/);
     }
   });
 });
 
-describe('what agents import as waitstate', () => {
+describe('the waitstate package that agents import', () => {
   const WHICH = `
     import * as waitstate from 'waitstate';
     import { embeddedStorage } from 'waitstate/embedded';
-    const which = (waitstate as { COPY?: string }).COPY ?? (embeddedStorage ? 'that of the command' : '');
+    const which = (waitstate as { COPY?: string }).COPY ?? (embeddedStorage ? 'the copy of the command' : '');
     export const it = waitstate.agent({ name: 'which', run: async () => which });
   `;
   const own = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-  it('is that of the command, where none is installed beside them', async () => {
+  it('is the copy of the command if none is installed next to them', async () => {
     const project = projectOf({
       'which.ts': WHICH,
       'common.cjs': `exports.it = require('waitstate').agent({ name: 'cjs', run: async () => 'required' });`,
@@ -271,12 +271,12 @@ describe('what agents import as waitstate', () => {
     const server = serverOf(project, ['which.ts', 'common.cjs']);
     await server.ready();
     expect(await server.becomes(await server.start('which'), 'SUCCEEDED')).toMatchObject({
-      result: 'that of the command',
+      result: 'the copy of the command',
     });
     expect(await server.becomes(await server.start('cjs'), 'SUCCEEDED')).toMatchObject({ result: 'required' });
   });
 
-  it('is the one that is installed beside them, with a storage of the same copy', async () => {
+  it('is the copy that is installed next to them, with a storage from the same copy', async () => {
     const project = projectOf({ 'which.ts': WHICH });
     const copy = project.file('node_modules/waitstate');
     mkdirSync(copy, { recursive: true });
@@ -293,8 +293,8 @@ describe('what agents import as waitstate', () => {
   });
 
   it.each([
-    ['the sources in a checkout, whatever was built there before', 'cli/dev/agents', '.ts', 'lambda/index.ts'],
-    ['what was built where the command is that too', 'dist/cli/dev/agents', '.js', 'dist/lambda/index.js'],
+    ['resolved to the sources in a checkout, even if there is a build', 'cli/dev/agents', '.ts', 'lambda/index.ts'],
+    ['resolved to the build if the command runs from the build', 'dist/cli/dev/agents', '.js', 'dist/lambda/index.js'],
   ])('is %s', (_, command, extension, expected) => {
     const project = projectOf({
       'package.json': JSON.stringify({ name: 'waitstate', type: 'module', exports: './dist/lambda/index.js' }),
@@ -317,7 +317,7 @@ describe('what agents import as waitstate', () => {
   });
 });
 
-/** Another copy of the package, as an installation would have it, that says which one it is. */
+/** Builds a second copy of the package, which exports a marker. */
 async function bundle(entryPoints: readonly string[], outdir: string): Promise<boolean> {
   const { build } = await import('esbuild');
   const { errors } = await build({

@@ -8,7 +8,7 @@ import { isAlive, projectOf, serverOf, until } from './scene.ts';
 const FILE = '.waitstate/server.json';
 
 describe('the folder of the local server', () => {
-  it('has the key for its owner alone, and where the server is while it runs', async () => {
+  it('contains the key, readable by its owner only, and the URL while the server runs', async () => {
     const project = projectOf();
     const server = serverOf(project, []);
     await server.ready();
@@ -23,7 +23,7 @@ describe('the folder of the local server', () => {
     expect(JSON.parse(readFileSync(project.file(FILE), 'utf8'))).toEqual({ key, port });
   });
 
-  it('is not taken for served because a process has the number of the server that was killed', async () => {
+  it('is not considered in use if another process has the id of a killed server', async () => {
     const project = projectOf();
     const server = serverOf(project, []);
     await server.ready();
@@ -33,7 +33,7 @@ describe('the folder of the local server', () => {
     expect(await findRunningServer(project.file('.waitstate'))).toBeUndefined();
   });
 
-  it('gives the next server the same key and port, so that bookmarks work, also after a kill', async () => {
+  it('keeps key and port for the next server, even after a kill', async () => {
     const project = projectOf();
     const first = serverOf(project, [], { port: 0 });
     await first.ready();
@@ -45,7 +45,7 @@ describe('the folder of the local server', () => {
     expect({ url: second.url, key: second.key }).toEqual({ url, key });
   });
 
-  it('gets a new key when others could have read it, or when it is none', async () => {
+  it('gets a new key if other users could have read the old one, or if it is invalid', async () => {
     const project = projectOf();
     let { key } = await startAndStop();
     chmodSync(project.file(FILE), 0o644);
@@ -71,49 +71,49 @@ describe('the folder of the local server', () => {
     }
   });
 
-  it('is for one server: a second one says where the first is, and changes nothing', async () => {
+  it('allows only one server: a second one names the first and changes nothing', async () => {
     const project = projectOf();
     const first = serverOf(project, []);
     await first.ready();
     const second = serverOf(project, []);
-    await second.over;
+    await second.exited;
     expect(second.child.exitCode).toBe(1);
-    expect(second.log).toContain(`already: ${first.url} (pid ${first.child.pid})`);
+    expect(second.log).toContain(`at ${first.url} (pid ${first.child.pid})`);
     expect(second.log).toContain('--folder');
     expect(second.log).not.toContain(first.key);
     expect(await findRunningServer(project.file('.waitstate'))).toMatchObject({ url: first.url, pid: first.child.pid });
-    // When the first one is gone, however it went, the folder is free.
+    // Once the first server is gone, the folder is free, even after a kill.
     await first.kill('SIGKILL');
     await serverOf(project, []).ready();
   });
 
-  it('is for one of many that come at once', async () => {
+  it('allows one of several servers that start at the same time', async () => {
     const project = projectOf();
     const servers = Array.from({ length: 4 }, () => serverOf(project, []));
-    const isOver = (each: (typeof servers)[number]) => each.child.exitCode !== null;
-    await until('all but one gave up', () => servers.filter(isOver).length === 3);
-    const [winner] = servers.filter((each) => !isOver(each));
+    const hasExited = (each: (typeof servers)[number]) => each.child.exitCode !== null;
+    await until('all but one gave up', () => servers.filter(hasExited).length === 3);
+    const [winner] = servers.filter((each) => !hasExited(each));
     await winner?.ready();
     expect(isAlive(winner?.child.pid ?? 0)).toBe(true);
   });
 
-  it('is refused in words when it cannot be written to', async () => {
+  it('is rejected with a clear message if it is not writable', async () => {
     const project = projectOf({ '.waitstate': 'a file' });
     const server = serverOf(project, []);
-    await server.over;
+    await server.exited;
     expect(server.child.exitCode).toBe(1);
     expect(server.log).toContain('must be a folder that this process can write to');
   });
 });
 
 describe('the port of the local server', () => {
-  it('is the next one when the usual is taken, and no other than the one that is wanted', async () => {
+  it('is the next free port, unless --port names one that is in use', async () => {
     const busy = createServer();
     onTestFinished(() => void busy.close());
     const taken = await listen(busy, 0, undefined);
-    const wants = serverOf(projectOf(), [], { port: taken });
-    await wants.over;
-    expect(wants.log).toContain(`Port ${taken} is taken by another program.`);
+    const second = serverOf(projectOf(), [], { port: taken });
+    await second.exited;
+    expect(second.log).toContain(`Port ${taken} is in use by another program.`);
 
     const other = createServer();
     onTestFinished(() => void other.close());

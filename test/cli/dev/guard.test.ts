@@ -27,15 +27,15 @@ describe('the guard of the local server', () => {
     project.remove();
   });
 
-  interface Raw {
+  interface RawRequest {
     readonly method?: string;
     readonly target?: string;
     readonly headers?: readonly string[];
     readonly body?: string;
   }
 
-  /** Sends what fetch would not, byte by byte, and gives status and body. */
-  async function raw({ method = 'GET', target = '/api/runs', headers = [], body = '' }: Raw) {
+  /** Sends a request that fetch would not send, and returns status and body. */
+  async function raw({ method = 'GET', target = '/api/runs', headers = [], body = '' }: RawRequest) {
     const socket = connect(server.port, '127.0.0.1');
     const length = body === '' ? [] : ['content-type: application/json', `content-length: ${body.length}`];
     socket.write([`${method} ${target} HTTP/1.1`, ...headers, ...length, 'connection: close', '', body].join('\r\n'));
@@ -49,18 +49,21 @@ describe('the guard of the local server', () => {
   const bearer = () => `authorization: Bearer ${server.key}`;
   const START = { method: 'POST', target: '/api/runs', body: JSON.stringify({ agent: 'asks' }) };
 
-  describe('lets nobody in without the key', () => {
-    it.each(['/api/runs', '/api/agents', '/console/runs', '/console/inbox'])('at %s', async (path) => {
-      const answer = await fetch(server.url + path);
-      expect(answer.status).toBe(401);
-      expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
-      expect(await answer.json()).toMatchObject({
-        ...{ code: 'NOT_AUTHENTICATED', status: 401 },
-        detail: expect.stringContaining('Open the URL that the server printed'),
-      });
-    });
+  describe('authentication', () => {
+    it.each(['/api/runs', '/api/agents', '/console/runs', '/console/inbox'])(
+      'rejects requests without the key at %s',
+      async (path) => {
+        const answer = await fetch(server.url + path);
+        expect(answer.status).toBe(401);
+        expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+        expect(await answer.json()).toMatchObject({
+          ...{ code: 'NOT_AUTHENTICATED', status: 401 },
+          detail: expect.stringContaining('Open the URL that the server printed'),
+        });
+      },
+    );
 
-    it('and tells a browser so on a page', async () => {
+    it('responds to a browser with a page', async () => {
       const accept = 'text/html,application/xhtml+xml';
       for (const query of ['key=wrong', 'ticket=wrong']) {
         const answer = await fetch(`${server.url}/?${query}`, { headers: { accept }, redirect: 'manual' });
@@ -71,7 +74,7 @@ describe('the guard of the local server', () => {
       }
     });
 
-    it('nor with another one', async () => {
+    it('rejects a wrong key', async () => {
       const others = [server.key.slice(1), `${server.key}x`, 'x'.repeat(43), '', cookie.split('=')[1] ?? ''];
       for (const other of others) {
         expect(await raw({ headers: [host(), `authorization: Bearer ${other}`] })).toMatchObject({ status: 401 });
@@ -80,24 +83,24 @@ describe('the guard of the local server', () => {
           status: 401,
         });
       }
-      // The key itself is no cookie: browsers send cookies to all ports of this machine.
+      // The key itself is not a valid cookie, because browsers send cookies to all ports of a host.
       expect(await raw({ headers: [host(), `cookie: waitstate-${server.port}=${server.key}`] })).toMatchObject({
         status: 401,
       });
-      // A wrong key beside a right cookie is still wrong.
+      // A wrong key is rejected even with a valid cookie.
       expect(await raw({ headers: [host(), `cookie: ${cookie}`, 'authorization: Bearer x'] })).toMatchObject({
         status: 401,
       });
     });
   });
 
-  it('lets programs in by the key, whatever the case of the scheme', async () => {
+  it('accepts programs with the key, in any case of the scheme', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER'])
       expect(await raw({ headers: [host(), `authorization: ${scheme} ${server.key}`] })).toMatchObject({ status: 200 });
     expect(await raw({ ...START, headers: [host(), bearer()] })).toMatchObject({ status: 201 });
   });
 
-  it('lets a browser in once by the URL, and then by a cookie that pages cannot read', async () => {
+  it('signs a browser in with the URL, and then with a cookie that pages cannot read', async () => {
     const entered = await fetch(`${server.url}/?key=${server.key}`, { redirect: 'manual' });
     expect(entered.status).toBe(303);
     expect(entered.headers.get('location')).toBe('/');
@@ -110,7 +113,7 @@ describe('the guard of the local server', () => {
     expect(await raw({ headers: [host(), `cookie: other=1; ${cookie}`] })).toMatchObject({ status: 200 });
   });
 
-  describe('answers to no other name, so that a name which leads here (DNS rebinding) opens nothing', () => {
+  describe('protection against DNS rebinding', () => {
     it.each([
       'evil.example',
       'evil.example:80',
@@ -125,13 +128,13 @@ describe('the guard of the local server', () => {
       '2130706433:PORT',
       'user@127.0.0.1:PORT',
       '127.0.0.1:PORT/evil.example',
-    ])('such as %s', async (name) => {
+    ])('rejects the host name %s', async (name) => {
       const named = `host: ${name.replace('PORT', String(server.port))}`;
       for (const target of ['/api/runs', '/', `/?key=${server.key}`, new URL(link).pathname])
         expect((await raw({ target, headers: [named, bearer()] })).status).toBeOneOf([400, 403]);
     });
 
-    it('nor without one, with two, or with another one in the request line', async () => {
+    it('rejects a missing host, two hosts, and another host in the request line', async () => {
       const two = [host(), 'host: evil.example', bearer()];
       expect(await raw({ headers: [bearer()] })).toMatchObject({ status: 400 });
       expect((await raw({ headers: two })).status).toBeOneOf([400, 403]);
@@ -142,18 +145,18 @@ describe('the guard of the local server', () => {
       });
     });
 
-    it('but to each of its own', async () => {
+    it('accepts each of its own host names', async () => {
       for (const name of ['127.0.0.1', 'localhost', 'LocalHost', '[::1]'])
         expect(await raw({ headers: [`host: ${name}:${server.port}`, bearer()] })).toMatchObject({ status: 200 });
     });
   });
 
-  describe('takes nothing from pages of others (CSRF)', () => {
+  describe('protection against CSRF', () => {
     const from = (...headers: readonly string[]) =>
       raw({ ...START, headers: [host(), `cookie: ${cookie}`, ...headers] });
     const REFUSED = { status: 403, code: 'NOT_ALLOWED' };
 
-    it('that say where they are', async () => {
+    it('rejects pages of other origins', async () => {
       for (const origin of [
         'https://evil.example',
         'http://127.0.0.1:1',
@@ -164,7 +167,7 @@ describe('the guard of the local server', () => {
         expect(await from(`origin: ${origin}`)).toMatchObject(REFUSED);
     });
 
-    it('nor from those that are on another port or site, whatever else they say', async () => {
+    it('rejects pages of another site or port, whatever origin they send', async () => {
       const own = `origin: http://127.0.0.1:${server.port}`;
       for (const site of ['cross-site', 'same-site', 'none']) {
         expect(await from(`sec-fetch-site: ${site}`)).toMatchObject(REFUSED);
@@ -173,13 +176,13 @@ describe('the guard of the local server', () => {
       expect(await from('origin: https://evil.example', 'sec-fetch-site: same-origin')).toMatchObject(REFUSED);
     });
 
-    it('nor from those that do not say', async () => {
+    it('rejects requests without an origin', async () => {
       expect(await from()).toMatchObject(REFUSED);
       for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
         expect((await raw({ method, headers: [host(), `cookie: ${cookie}`] })).status).toBe(403);
     });
 
-    it('but from its own, also from one that keeps its address to itself', async () => {
+    it('accepts its own pages, including those without a referrer', async () => {
       const own = `origin: http://127.0.0.1:${server.port}`;
       for (const headers of [
         [own],
@@ -187,18 +190,18 @@ describe('the guard of the local server', () => {
         ['origin: null', 'sec-fetch-site: same-origin'],
       ])
         expect(await from(...headers)).toMatchObject({ status: 201 });
-      // Two of its own names are two origins.
+      // Two of its own host names are two origins.
       expect(await from(`origin: http://localhost:${server.port}`)).toMatchObject(REFUSED);
     });
 
-    it('and takes what a program with the key sends, wherever it comes from', async () => {
+    it('accepts any origin from a program with the key', async () => {
       expect(await raw({ ...START, headers: [host(), bearer(), 'origin: https://chat.example'] })).toMatchObject({
         status: 201,
       });
     });
   });
 
-  it('opens links to whoever has them, and nothing else', async () => {
+  it('accepts approval links without the key, but nothing else', async () => {
     const { pathname } = new URL(link);
     expect(await raw({ target: pathname, headers: [host()] })).toMatchObject({ status: 200 });
     const forged = pathname.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
@@ -212,7 +215,7 @@ describe('the guard of the local server', () => {
     expect(await raw({ method: 'DELETE', target: pathname, headers: [host()] })).toMatchObject({ status: 403 });
   });
 
-  it('is on this machine only', async () => {
+  it('listens on the loopback address only', async () => {
     const addresses = (await import('node:os')).networkInterfaces();
     const others = Object.values(addresses)
       .flatMap((each) => each ?? [])
@@ -222,13 +225,13 @@ describe('the guard of the local server', () => {
       const [error] = await once(socket, 'error');
       expect(error).toMatchObject({ code: 'ECONNREFUSED' });
     }
-    // Elsewhere than on Linux there is but one address of the loop.
+    // Only Linux has more than one loopback address.
     if (process.platform !== 'linux') return;
     const elsewhere = connect(server.port, '127.0.0.2');
     expect((await once(elsewhere, 'error'))[0]).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it('tells no key and no token but the ones that it prints for the terminal', () => {
+  it('logs the key only in its own URL', () => {
     expect(server.lines.filter((line) => line.includes(server.key))).toEqual([expect.stringMatching(/^serves /)]);
   });
 });

@@ -5,8 +5,8 @@ import { gate } from '../../runtime/storages.ts';
 
 const delivery = (run: string) => ({ tenant: 'default', run, agent: 'a' });
 
-describe('invocations', () => {
-  it('go on one for each run, however often it is delivered', async () => {
+describe('the invocation queue', () => {
+  it('runs one invocation for each run, even if it is delivered several times', async () => {
     const { opened, open } = gate();
     const invoke = vi.fn(async (): Promise<NextAction> => opened.then(() => 'done'));
     const queue = createInvocationQueue({ concurrency: 5, crashBackoffMs: 1, invoke, onStartFailed: () => {} });
@@ -19,7 +19,7 @@ describe('invocations', () => {
     expect(invoke).toHaveBeenCalledTimes(2);
   });
 
-  it('follow each other when a run is ready once more', async () => {
+  it('invokes a run again while it is ready', async () => {
     const nexts: NextAction[] = ['ready', 'ready', 'done'];
     const invoke = vi.fn(async (): Promise<NextAction> => nexts.shift() ?? 'done');
     const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 1, invoke, onStartFailed: () => {} });
@@ -27,13 +27,13 @@ describe('invocations', () => {
     await vi.waitFor(() => expect(invoke).toHaveBeenCalledTimes(3));
   });
 
-  it('that cannot begin are told and tried again, and nothing else is delivered meanwhile', async () => {
-    const failed = vi.fn();
+  it('reports and retries an invocation that cannot start, and ignores deliveries meanwhile', async () => {
+    const onStartFailed = vi.fn();
     const invoke = vi.fn(async (): Promise<NextAction> => {
       if (invoke.mock.calls.length < 3) throw new Error('The disk is full.');
       return 'done';
     });
-    const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 3_600_000, invoke, onStartFailed: failed });
+    const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 3_600_000, invoke, onStartFailed });
     queue.deliver(delivery('r1'));
     for (const times of [1, 2]) {
       await vi.waitFor(() => expect(queue.runningCount).toBe(0));
@@ -42,13 +42,13 @@ describe('invocations', () => {
       queue.retryNow();
     }
     expect(invoke).toHaveBeenCalledTimes(3);
-    expect(failed.mock.calls.map(([{ run }, error]) => [run, String(error)])).toEqual([
+    expect(onStartFailed.mock.calls.map(([{ run }, error]) => [run, String(error)])).toEqual([
       ['r1', 'Error: The disk is full.'],
       ['r1', 'Error: The disk is full.'],
     ]);
   });
 
-  it('that crashed are tried again after a pause', async () => {
+  it('retries crashed invocations after a pause', async () => {
     const nexts: NextAction[] = ['crashed', 'crashed', 'done'];
     const invoke = vi.fn(async (): Promise<NextAction> => nexts.shift() ?? 'done');
     const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 1, invoke, onStartFailed: () => {} });
@@ -56,7 +56,7 @@ describe('invocations', () => {
     await vi.waitFor(() => expect(invoke).toHaveBeenCalledTimes(3), { timeout: 30_000 });
   });
 
-  it('do not begin after a stop, which waits for those that go on and then ends them', async () => {
+  it('starts nothing after a stop, which waits for running invocations and then ends them', async () => {
     const { opened, open } = gate();
     const invoke = vi.fn(async (): Promise<NextAction> => opened.then(() => 'crashed'));
     const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 1, invoke, onStartFailed: () => {} });

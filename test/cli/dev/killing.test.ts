@@ -36,18 +36,18 @@ const paidIn = (project: Project): readonly Paid[] =>
     return { run, step: Number(step), key, pid: Number(pid) };
   });
 
-/** That no step was begun after a later one: what was recorded is not run again. */
+/** Expects that every step ran and that no recorded step ran again. */
 function expectEachOnce(project: Project, run: string): void {
   const paid = paidIn(project).filter((each) => each.run === run);
   const steps = paid.map(({ step }) => step);
   expect(steps).toEqual(steps.toSorted((a, b) => a - b));
   expect(new Set(steps).size).toBe(STEPS);
-  // What is run again because nobody knew that it was done is run under the same key.
+  // A step that runs again because its result was not recorded has the same idempotency key.
   expect(new Set(paid.map(({ key }) => key)).size).toBe(STEPS);
 }
 
-describe('the local server, when processes are killed', () => {
-  it.each([1, 2])('goes on with its runs after it was killed itself, again and again (seed %i)', async (seed) => {
+describe('the local server and killed processes', () => {
+  it.each([1, 2])('resumes its runs after it was killed several times (seed %i)', async (seed) => {
     const random = randomFrom(seed);
     const project = projectOf({ 'work.ts': WORK });
     const killed: number[] = [];
@@ -68,10 +68,10 @@ describe('the local server, when processes are killed', () => {
       expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'done' });
       expectEachOnce(project, run);
     }
-    expect(server.log).toContain('goes on where it was cut off');
+    expect(server.log).toContain('resumes after an interruption');
   });
 
-  it('goes on with a run whose process is killed, again and again', async () => {
+  it('resumes a run whose process is killed several times', async () => {
     const random = randomFrom(3);
     const project = projectOf({ 'work.ts': WORK });
     const server = serverOf(project, ['work.ts'], { timing: { crashBackoffMs: 50 } });
@@ -88,7 +88,7 @@ describe('the local server, when processes are killed', () => {
     expectEachOnce(project, run);
   });
 
-  it('takes its processes with it, even one that is busy for ever, and what that has started', async () => {
+  it('ends together with its processes, even with a process in an endless loop and its children', async () => {
     const project = projectOf({
       'busy.ts': `
         import { spawn } from 'node:child_process';
@@ -113,7 +113,7 @@ describe('the local server, when processes are killed', () => {
     await until('its processes are gone', () => pids.every((pid) => !isAlive(Number(pid))));
   });
 
-  it('ends what an agent has started with the process of the agent', async () => {
+  it('ends the children of an agent process together with it', async () => {
     const project = projectOf({
       'parent.ts': `
         import { spawn } from 'node:child_process';
@@ -131,8 +131,8 @@ describe('the local server, when processes are killed', () => {
   });
 });
 
-describe('a process of an agent', () => {
-  it('that ends by itself is told and tried again, and given up after as many attempts as the agent has', async () => {
+describe('an agent process', () => {
+  it('is restarted when it exits, until the run fails after maxAttempts', async () => {
     const project = projectOf({
       'quits.ts': `
         import { agent } from 'waitstate';
@@ -151,12 +151,12 @@ describe('a process of an agent', () => {
     const run = await server.start('quits');
     const failed = await server.becomes(run, 'FAILED');
     expect(failed.error).toMatchObject({ message: expect.stringContaining('first') });
-    // The first attempt recorded a step; three more did not, and then as many to end the run.
-    expect(server.lines.filter((line) => line.includes('ended by itself with exit code 7'))).toHaveLength(7);
-    await server.says(new RegExp(`${run} +failed after .* Its last process ended by itself with exit code 7\\.`));
+    // The first attempt recorded a step, three more did not, and three more tried to end the run.
+    expect(server.lines.filter((line) => line.includes('exited with code 7'))).toHaveLength(7);
+    await server.says(new RegExp(`${run} +failed after .* Its last process exited with code 7\\.`));
   });
 
-  it('that does not answer any more is ended and tried again', async () => {
+  it('is killed and restarted when it does not respond', async () => {
     const project = projectOf({
       'stuck.ts': `
         import { appendFileSync, existsSync } from 'node:fs';
@@ -174,23 +174,23 @@ describe('a process of an agent', () => {
     const server = serverOf(project, ['stuck.ts'], { timing: { heartbeatTimeoutMs: 6_000, crashBackoffMs: 20 } });
     await server.ready();
     const run = await server.start('stuck');
-    await server.says(new RegExp(`${run} +pid \\d+ did not answer for 6s and was ended`));
+    await server.says(new RegExp(`${run} +pid \\d+ did not respond for 6s and was killed`));
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'free' });
   });
 
-  it('that takes longer than an invocation may yields, and the run goes on in another one', async () => {
-    // It must have some time left when it has read its code.
+  it('yields at the time limit of an invocation, and the run continues in another process', async () => {
+    // The time limit must leave some time after the code is loaded.
     const project = projectOf({ 'work.ts': WORK.replace('setTimeout(80)', 'setTimeout(1_500)') });
     const server = serverOf(project, ['work.ts'], { timing: { invocationTimeoutMs: 8_000 } });
     await server.ready();
     const run = await server.start('work');
-    await server.says(new RegExp(`${run} +goes on in a new process`));
+    await server.says(new RegExp(`${run} +continues in a new process`));
     await server.becomes(run, 'SUCCEEDED');
     expectEachOnce(project, run);
     expect(new Set(paidIn(project).map(({ pid }) => pid)).size).toBeGreaterThan(1);
   });
 
-  it('that throws where nobody catches it is told with what it said', async () => {
+  it('is logged with its output when it throws an uncaught error', async () => {
     const project = projectOf({
       'throws.ts': `
         import { agent } from 'waitstate';
@@ -208,12 +208,12 @@ describe('a process of an agent', () => {
     await server.ready();
     const run = await server.start('throws');
     await server.says(new RegExp(`${run} +│ Error: Nobody awaits me\\.`));
-    await server.says(new RegExp(`${run} +pid \\d+ ended by itself with exit code 1`));
+    await server.says(new RegExp(`${run} +pid \\d+ exited with code 1`));
     await server.becomes(run, 'FAILED');
   });
 });
 
-describe('the local server, when it is stopped', () => {
+describe('the stop of the local server', () => {
   const SLOW = (milliseconds: number) => `
     import { appendFileSync } from 'node:fs';
     import { setTimeout } from 'node:timers/promises';
@@ -228,7 +228,7 @@ describe('the local server, when it is stopped', () => {
     });
   `;
 
-  it('lets a process finish that is nearly done', async () => {
+  it('lets a process finish within the grace period', async () => {
     const project = projectOf({ 'slow.ts': SLOW(1_000) });
     const server = serverOf(project, ['slow.ts'], { timing: { shutdownGraceMs: 30_000 } });
     await server.ready();
@@ -240,14 +240,14 @@ describe('the local server, when it is stopped', () => {
     expect(server.child.exitCode).toBe(0);
   });
 
-  it('ends one that is not, and goes on with its run at the next start', async () => {
+  it('kills a process after the grace period, and resumes its run at the next start', async () => {
     const project = projectOf({ 'slow.ts': SLOW(60_000) });
     const server = serverOf(project, ['slow.ts'], { timing: { shutdownGraceMs: 200 } });
     await server.ready();
     const run = await server.start('slow');
     const pid = Number(await until('it runs', () => project.lines('pid.txt')[0]));
     await server.kill('SIGTERM');
-    expect(server.log).toMatch(new RegExp(`${run} +is cut off; it goes on at the next start`));
+    expect(server.log).toMatch(new RegExp(`${run} +interrupted; resumes at the next start`));
     expect(server.child.exitCode).toBe(0);
     expect(isAlive(pid)).toBe(false);
 

@@ -10,10 +10,10 @@ import { readLines } from '../../../cli/dev/processes/read-lines.ts';
 import type { Timing } from '../../../cli/dev/processes/timing.ts';
 import type { ServeOptions } from '../../../cli/dev/server/serve.ts';
 
-// Less than a minute: by then the sweeper brings whatever was missed.
+// Less than a minute: after that, a sweep would hide a missed delivery.
 const LIMIT_MS = 45_000;
 
-/** Waits until something is there. */
+/** Waits until `find` returns a value. */
 export async function until<T>(
   what: string | (() => string),
   find: () => T | undefined | false | Promise<T | undefined | false>,
@@ -22,10 +22,10 @@ export async function until<T>(
     const found = await find();
     if (found !== undefined && found !== false) return found;
   }
-  throw new Error(`This did not happen in time: ${typeof what === 'string' ? what : what()}`);
+  throw new Error(`Timed out waiting for: ${typeof what === 'string' ? what : what()}`);
 }
 
-/** A folder with files of agents, gone after the test. */
+/** A temporary folder with agent files. */
 export class Project {
   readonly path = mkdtempSync(join(tmpdir(), 'waitstate-dev-'));
 
@@ -46,7 +46,7 @@ export class Project {
   /** The lines of a file that agents write to. */
   lines(name: string): readonly string[] {
     const text = existsSync(this.file(name)) ? readFileSync(this.file(name), 'utf8') : '';
-    // The last one may be on its way.
+    // The last line may be incomplete.
     return text.split('\n').slice(0, -1);
   }
 
@@ -55,34 +55,38 @@ export class Project {
   }
 }
 
-/** A project of one test. */
+/** Creates a project that is removed after the test. */
 export function projectOf(files: Readonly<Record<string, string>> = {}): Project {
   const project = new Project(files);
   onTestFinished(() => project.remove());
   return project;
 }
 
-/** What a test says of its server. */
-export type Given = Partial<Pick<ServeOptions, 'port' | 'tenant' | 'watch' | 'concurrency'>> & {
+/** The options of a test server. */
+export type ServerOptions = Partial<Pick<ServeOptions, 'port' | 'tenant' | 'watch' | 'concurrency'>> & {
   readonly folder?: string;
   readonly timing?: Partial<Timing>;
   readonly env?: NodeJS.ProcessEnv;
 };
 
-/** A process that serves. */
+/** A local server in a separate process. */
 export class ServerProcess {
   readonly lines: string[] = [];
   readonly child: ChildProcess;
-  readonly over: Promise<unknown>;
+  readonly exited: Promise<unknown>;
   readonly #folder: string;
 
-  constructor(project: Project, files: readonly string[], { env, folder = '.waitstate', ...given }: Given = {}) {
+  constructor(
+    project: Project,
+    files: readonly string[],
+    { env, folder = '.waitstate', ...given }: ServerOptions = {},
+  ) {
     this.#folder = join(project.path, folder);
     const options = JSON.stringify({ ...given, folder, files });
     const program = fileURLToPath(new URL('./child-serving.ts', import.meta.url));
-    const environment = { ...process.env, NODE_COMPILE_CACHE: CODE, NO_COLOR: '1', ...env };
+    const environment = { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, NO_COLOR: '1', ...env };
     this.child = spawn(process.execPath, [program, options], { cwd: project.path, env: environment });
-    this.over = once(this.child, 'close');
+    this.exited = once(this.child, 'close');
     const { stdout, stderr } = this.child;
     for (const stream of [stdout, stderr]) if (stream) readLines(stream, (line) => this.lines.push(line));
   }
@@ -103,7 +107,7 @@ export class ServerProcess {
     return Number(new URL(this.url).port);
   }
 
-  /** Waits for a line of the log; gives its groups. */
+  /** Waits for a line of the log and returns its groups. */
   async says(line: RegExp, times = 1): Promise<readonly string[]> {
     const found = await until(
       () => `${line} in\n${this.log}`,
@@ -122,7 +126,7 @@ export class ServerProcess {
     );
   }
 
-  /** Asks the API as a program that has the key. */
+  /** Calls the API with the key. */
   async ask<T = Record<string, unknown>>(path: string, body?: object): Promise<T> {
     const headers = { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' };
     const init = body ? { method: 'POST', body: JSON.stringify(body) } : {};
@@ -136,7 +140,7 @@ export class ServerProcess {
     return run;
   }
 
-  /** Waits for a status of a run; gives the run. */
+  /** Waits for a status of a run and returns the run. */
   becomes(run: string, status: string): Promise<Record<string, unknown>> {
     return until(
       () => `run ${run} is ${status}; the log is\n${this.log}`,
@@ -147,7 +151,7 @@ export class ServerProcess {
     );
   }
 
-  /** The link that the log tells a person of. */
+  /** The approval link of a person in the log. */
   async link(person = 'user:ann'): Promise<string> {
     const [link = ''] = await this.says(new RegExp(`^ +${person}  (http:\\S+)$`));
     return link;
@@ -155,21 +159,21 @@ export class ServerProcess {
 
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
-    await this.over;
+    await this.exited;
   }
 }
 
-// Most of what these processes do is to read their own code.
-const CODE = join(tmpdir(), 'waitstate-test-code');
+// These processes spend most of their time loading code.
+const COMPILE_CACHE = join(tmpdir(), 'waitstate-test-code');
 
-/** A server of one test. */
-export function serverOf(project: Project, files: readonly string[], given: Given = {}): ServerProcess {
-  const server = new ServerProcess(project, files, given);
+/** Starts a server that is killed after the test. */
+export function serverOf(project: Project, files: readonly string[], options: ServerOptions = {}): ServerProcess {
+  const server = new ServerProcess(project, files, options);
   onTestFinished(() => server.kill());
   return server;
 }
 
-/** Whether a process is there. */
+/** Whether a process exists. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -21,7 +21,7 @@ const TRIP = `
 `;
 
 describe('the local server', () => {
-  it('runs an agent, asks in its log, and resumes it in another process; nobody waits meanwhile', async () => {
+  it('runs an agent, logs its approval request, and resumes it in another process', async () => {
     const project = projectOf({ 'trip.ts': TRIP });
     const server = serverOf(project, ['trip.ts']);
     await server.ready();
@@ -37,14 +37,14 @@ describe('the local server', () => {
     const answer = await fetch(link, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
     expect(answer.status).toBe(200);
     await server.says(new RegExp(`${run} +approved by user:ann: Book Tokyo`));
-    const [second] = await server.says(new RegExp(`${run} +goes on \\(pid (\\d+)\\)`));
+    const [second] = await server.says(new RegExp(`${run} +resumes \\(pid (\\d+)\\)`));
     await server.says(new RegExp(`${run} +succeeded after .+ \\(1 step\\)`));
     expect(await server.ask(`/api/runs/${run}`)).toMatchObject({ status: 'SUCCEEDED', result: 'booked Tokyo' });
     expect(second).not.toBe(first);
     expect(project.lines('paid.txt')).toEqual([`search ${first}`, `book ${second}`]);
   });
 
-  it('tells the console which agents there are', async () => {
+  it('lists its agents for the console', async () => {
     const server = serverOf(projectOf({ 'trip.ts': TRIP }), ['trip.ts']);
     await server.ready();
     expect(await server.ask('/api/agents')).toEqual({
@@ -52,14 +52,14 @@ describe('the local server', () => {
     });
   });
 
-  it('finds runs that another process started in the folder, and those that agents start', async () => {
+  it('executes runs that another process or an agent started', async () => {
     const project = projectOf({
       'both.ts': `
         import { agent } from 'waitstate';
         export const inner = agent({ name: 'inner', run: async (ctx, n: number) => ctx.step('double', () => 2 * n) });
         export const outer = agent({
           name: 'outer',
-          run: async (ctx, n: number) => [await ctx.call(inner, n), (await inner.start(7, { id: 'aside' })).id],
+          run: async (ctx, n: number) => [await ctx.call(inner, n), (await inner.start(7, { id: 'inner-1' })).id],
         });
       `,
     });
@@ -71,11 +71,11 @@ describe('the local server', () => {
     const outer = waitstate.agent({ name: 'outer', run: async () => {} }, { storage });
     await outer.start(21, { id: 'from-outside' });
     await storage.records.close();
-    expect(await server.becomes('from-outside', 'SUCCEEDED')).toMatchObject({ result: [42, 'aside'] });
-    expect(await server.becomes('aside', 'SUCCEEDED')).toMatchObject({ result: 14 });
+    expect(await server.becomes('from-outside', 'SUCCEEDED')).toMatchObject({ result: [42, 'inner-1'] });
+    expect(await server.becomes('inner-1', 'SUCCEEDED')).toMatchObject({ result: 14 });
   });
 
-  it('wakes runs that sleep, and says until when', async () => {
+  it('logs how long a run sleeps, and wakes it', async () => {
     const project = projectOf({
       'nap.ts': `
         import { agent } from 'waitstate';
@@ -85,11 +85,11 @@ describe('the local server', () => {
     const server = serverOf(project, ['nap.ts']);
     await server.ready();
     const run = await server.start('nap');
-    await server.says(new RegExp(`${run} +waits for the end of "nap" in 1\\ds`));
+    await server.says(new RegExp(`${run} +waits for timer "nap" in 1\\ds`));
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'awake' });
   });
 
-  it('runs as many processes as it may, and the others in turn', async () => {
+  it('limits the number of concurrent processes', async () => {
     const project = projectOf({
       'slow.ts': `
         import { appendFileSync, readFileSync } from 'node:fs';
@@ -98,9 +98,9 @@ describe('the local server', () => {
         export const slow = agent({
           name: 'slow',
           run: (ctx) => ctx.step('wait', async () => {
-            appendFileSync('seen.txt', 'begins\\n');
-            // However slow the machine is, the first two are there at the same time.
-            while (readFileSync('seen.txt', 'utf8').split('begins').length < 3) await setTimeout(20);
+            appendFileSync('seen.txt', 'starts\\n');
+            // Even on a slow machine, the first two overlap.
+            while (readFileSync('seen.txt', 'utf8').split('starts').length < 3) await setTimeout(20);
             await setTimeout(300);
             appendFileSync('seen.txt', 'ends\\n');
           }),
@@ -112,35 +112,31 @@ describe('the local server', () => {
     const runs = await Promise.all(Array.from({ length: 7 }, () => server.start('slow')));
     for (const run of runs) await server.becomes(run, 'SUCCEEDED');
     const lines = project.lines('seen.txt');
-    const underWay = lines.map((_, i) =>
-      lines.slice(0, i + 1).reduce((n, line) => n + (line === 'begins' ? 1 : -1), 0),
-    );
-    expect(Math.max(...underWay)).toBe(2);
+    const running = lines.map((_, i) => lines.slice(0, i + 1).reduce((n, line) => n + (line === 'starts' ? 1 : -1), 0));
+    expect(Math.max(...running)).toBe(2);
     expect(project.lines('seen.txt')).toHaveLength(14);
   });
 
-  it('says that a run failed, and why', async () => {
+  it('logs why a run failed', async () => {
     const project = projectOf({
       'bad.ts': `
         import { agent } from 'waitstate';
         export const bad = agent({
           name: 'bad',
-          run: (ctx) => ctx.step('look', () => { console.log('\\u001b[2Jcleared'); throw new TypeError('There is no such city.'); }, { retry: { attempts: 1 } }),
+          run: (ctx) => ctx.step('look', () => { console.log('\\u001b[2Jcleared'); throw new TypeError('Unknown city.'); }, { retry: { attempts: 1 } }),
         });
       `,
     });
     const server = serverOf(project, ['bad.ts']);
     await server.ready();
     const run = await server.start('bad');
-    await server.says(
-      new RegExp(`${run} +failed after .+ at "look": TypeError: There is no such city\\. \\(bad\\.ts:5\\)`),
-    );
-    // Whatever an agent prints, it cannot steer the terminal.
+    await server.says(new RegExp(`${run} +failed after .+ at "look": TypeError: Unknown city\\. \\(bad\\.ts:5\\)`));
+    // Output of an agent cannot control the terminal.
     expect(server.log).toContain('│ \\u001b[2Jcleared');
     expect(server.log).not.toContain('\u001b');
   });
 
-  it('says that runs were ended by others, once each', async () => {
+  it('logs each run that another process ended once', async () => {
     const server = serverOf(projectOf({ 'trip.ts': TRIP }), ['trip.ts']);
     await server.ready();
     for (const [run, reason] of [['t1', 'Rain.'], ['t2']] as const) {
@@ -155,7 +151,7 @@ describe('the local server', () => {
     expect(server.lines.filter((line) => line.includes('cancelled after'))).toHaveLength(2);
   });
 
-  it('says that a step is tried again, and why', async () => {
+  it('logs why a step is retried', async () => {
     const project = projectOf({
       'busy.ts': `
         import { agent } from 'waitstate';
@@ -172,12 +168,12 @@ describe('the local server', () => {
     const server = serverOf(project, ['busy.ts']);
     await server.ready();
     const run = await server.start('busy');
-    await server.says(new RegExp(`${run} +tries "call" again: The line is busy\\.`));
+    await server.says(new RegExp(`${run} +retries "call": The line is busy\\.`));
     await server.becomes(run, 'SUCCEEDED');
-    expect(server.lines.filter((line) => line.includes('tries "call"'))).toHaveLength(1);
+    expect(server.lines.filter((line) => line.includes('retries "call"'))).toHaveLength(1);
   });
 
-  it('leaves runs of agents that it does not have, and says so once', async () => {
+  it('skips runs of unknown agents, and logs that once', async () => {
     const project = projectOf({ 'trip.ts': TRIP });
     const { agent } = await import('../../../lambda/index.ts');
     const { embeddedStorage } = await import('../../../lambda/embedded.ts');
@@ -188,10 +184,10 @@ describe('the local server', () => {
     await storage.records.close();
     const server = serverOf(project, ['trip.ts'], { concurrency: 1 });
     await server.ready();
-    // Those that nobody can run are not in the way of others.
+    // Runs of unknown agents do not block others.
     await server.becomes('behind', 'WAITING_FOR_APPROVAL');
-    expect(server.log).toMatch(/l1 +is of agent "lost", which no file here has/);
-    expect(server.lines.filter((line) => line.includes('of agent "lost"'))).toHaveLength(1);
+    expect(server.log).toMatch(/l1 +waits: no agent file defines agent "lost"/);
+    expect(server.lines.filter((line) => line.includes('agent "lost"'))).toHaveLength(1);
     expect(await server.ask('/api/runs/l2')).toMatchObject({ status: 'READY', deliveries: 0 });
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { projectOf, serverOf, until } from './scene.ts';
 
-describe('approvals on one machine', () => {
-  it('reach people by the hook of the agent, in a process of its own, with links of this server; and the log', async () => {
+describe('notifications of the local server', () => {
+  it('go to the log and to the notify hook of the agent, with approval links of this server', async () => {
     const project = projectOf({
       'refund.ts': `
         import { appendFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ describe('approvals on one machine', () => {
           name: 'refund',
           members: (group) => (group === 'group:finance' ? ['user:ann', 'user:bob'] : []),
           notify({ kind, title, links }) {
-            if (process.env.WAITSTATE_APPROVAL_URL !== new URL('.', links[0]?.url).href) throw new Error('Another URL is set.');
+            if (process.env.WAITSTATE_APPROVAL_URL !== new URL('.', links[0]?.url).href) throw new Error('Unexpected WAITSTATE_APPROVAL_URL.');
             for (const { person, url } of links) appendFileSync('mail.txt', [kind, person, url, process.pid, title].join(' ') + '\\n');
           },
           async run(ctx) {
@@ -40,7 +40,7 @@ describe('approvals on one machine', () => {
     await server.says(new RegExp(`${run} +approved by user:ann, user:bob: Pay`));
   });
 
-  it('of a group without members are answered by whoever has the key, for one of them', async () => {
+  it('name the console page if a group has no members', async () => {
     const project = projectOf({
       'ask.ts': `
         import { agent } from 'waitstate';
@@ -64,7 +64,7 @@ describe('approvals on one machine', () => {
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: ['user:cleo'] });
   });
 
-  it('whose hook fails are told so, and people find them all the same', async () => {
+  it('are logged with a link even if the notify hook fails', async () => {
     const project = projectOf({
       'ask.ts': `
         import { agent } from 'waitstate';
@@ -79,13 +79,13 @@ describe('approvals on one machine', () => {
     await server.ready();
     const run = await server.start('ask');
     await server.says(
-      new RegExp(`${run} +The agent could not tell people of "go"; .*Error: The mail server is down\\.`),
+      new RegExp(`${run} +The notify hook failed for approval "go" .*Error: The mail server is down\\.`),
     );
     await fetch(await server.link(), { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
     await server.becomes(run, 'SUCCEEDED');
   });
 
-  it('of an agent whose hook never comes back keep no other from being told', async () => {
+  it('are not blocked by the hook of another agent that never returns', async () => {
     const hook = (name: string, notify: string) => `
       export const ${name} = agent({
         name: '${name}',
@@ -110,7 +110,7 @@ describe('approvals on one machine', () => {
     await server.becomes(quick, 'SUCCEEDED');
   });
 
-  it('of an agent with keys of its own are asked; what is started here is not encrypted, and that is said', async () => {
+  it('are sent for an agent with keys, whose runs are encrypted only if the agent starts them', async () => {
     const project = projectOf({
       'secret.ts': `
         import { agent, localKeys } from 'waitstate';
@@ -121,22 +121,22 @@ describe('approvals on one machine', () => {
         }, { keys });
         export const starter = agent({
           name: 'starter',
-          run: async () => { await secret.start(null, { id: 'sealed' }); },
+          run: async () => { await secret.start(null, { id: 'encrypted' }); },
         });
       `,
     });
     const server = serverOf(project, ['secret.ts']);
     await server.ready();
-    await server.says(/Runs of "secret" that are started here are not encrypted/);
-    const open = await server.start('secret');
-    await server.says(new RegExp(`${open} +asks user:ann: Go, in secret\\?`));
-    // What it starts itself is run, but only it can read that.
+    await server.says(/Runs of "secret" that you start here are not encrypted/);
+    const unencrypted = await server.start('secret');
+    await server.says(new RegExp(`${unencrypted} +asks user:ann: Go, in secret\\?`));
+    // Runs that it starts itself are executed, but only the agent can read them.
     await server.start('starter');
-    await server.says(/sealed +.*no key/i);
+    await server.says(/encrypted +.*no key/i);
     expect(await server.ask('/api/runs?status=WAITING_FOR_APPROVAL')).toMatchObject({
       runs: expect.arrayContaining([
-        expect.objectContaining({ run: open, encrypted: false }),
-        expect.objectContaining({ run: 'sealed', encrypted: true }),
+        expect.objectContaining({ run: unencrypted, encrypted: false }),
+        expect.objectContaining({ run: 'encrypted', encrypted: true }),
       ]),
     });
   });

@@ -29,21 +29,21 @@ const HOSTILE = [
   ['half of a pair', 'a\ud83db', 'a\\ud83db'],
 ] as const;
 
-describe('text that was stored', () => {
-  it.each(HOSTILE)('cannot steer a terminal with %s', (_, given, shown) => {
+describe('stored text', () => {
+  it.each(HOSTILE)('cannot control a terminal with %s', (_, given, shown) => {
     expect(escapeControls(given)).toBe(shown);
     expect(text([bold(given), ' ', given])).toBe(`${shown} ${shown}`);
     expect(text(truncate(given, 200))).toBe(shown);
     expect(wrapText(given.replaceAll('\n', ''), 80).join('')).toBe(shown.replace('\\n', ''));
   });
 
-  it.each(HOSTILE)('is the same again when JSON is read, with %s', (_, given) => {
+  it.each(HOSTILE)('has the same value in escaped JSON, with %s', (_, given) => {
     expect(escapeControls(jsonText({ given }))).toBe(jsonText({ given }));
     expect(JSON.parse(jsonText({ given }))).toEqual({ given });
     expect(JSON.parse(jsonLines({ given }).join('\n'))).toEqual({ given });
   });
 
-  it('keeps letters, emoji and what joins them as they are', () => {
+  it('keeps letters, emoji and joiners unchanged', () => {
     const kept = 'Grüße, 東京, العربية, 👩‍👩‍👧, e\u0301';
     expect(escapeControls(kept)).toBe(kept);
   });
@@ -58,30 +58,30 @@ describe('a line', () => {
     ['what fits', 'abc', 3, 'abc'],
     ['no room at all', 'abc', 0, ''],
     ['room for the ellipsis alone', 'abc', 1, '…'],
-  ])('is cut with an ellipsis: %s', (_, given, columns, expected) => {
+  ])('is truncated with an ellipsis: %s', (_, given, columns, expected) => {
     expect(text(truncate(given, columns))).toBe(expected);
     expect(stringWidth(text(truncate(given, columns)))).toBeLessThanOrEqual(columns);
   });
 
-  it('is cut across its pieces, and keeps their styles', () => {
+  it('is truncated across spans, and keeps their styles', () => {
     const cut = truncate([bold('abc'), dim('defgh')], 6);
     expect(cut).toEqual([bold('abc'), dim('de…')]);
   });
 
-  it('is as wide as it looks, escapes included', () => {
+  it('is measured with its escapes', () => {
     expect(lineWidth([bold('東京'), 'a\u001b'])).toBe(4 + 1 + 6);
     expect(text(pad('東', 4))).toBe('東  ');
     expect(text(pad('東', 4, 'right'))).toBe('  東');
   });
 
-  it('wraps between words, keeps its indentation, and cuts words that are longer than a line', () => {
+  it('wraps between words, keeps its indentation, and splits words that are longer than a line', () => {
     expect(wrapText('one two three', 9)).toEqual(['one two', 'three']);
     expect(wrapText('  "shown": "0123456789abcdef"', 14)).toEqual(['  "shown":', '  "0123456789a', '  bcdef"']);
     expect(wrapText('a\nb', 9)).toEqual(['a', 'b']);
     expect(wrapText('語'.repeat(5), 8)).toEqual(['語語語語', '語']);
   });
 
-  it('flows as a sentence, with its styles', () => {
+  it('wraps with its styles', () => {
     const lines = wrapLine([styled('green', '✓ '), 'Emptied 5 checkpoints of ', bold('trip-42')], 20);
     expect(lines.map(text)).toEqual(['✓ Emptied 5', '  checkpoints of', '  trip-42']);
     expect(lines.at(-1)).toContainEqual(bold('trip-42'));

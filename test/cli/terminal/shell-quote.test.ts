@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { hasNoControls } from '../../../cli/terminal/escape-controls.ts';
 import { shellQuote } from '../../../cli/terminal/shell-quote.ts';
 
-describe('a word for a shell', () => {
+describe('a quoted word', () => {
   it.each([
     'trip-42',
     'user:ann',
@@ -20,7 +20,7 @@ describe('a word for a shell', () => {
     'Grüße 東京',
     '-rf',
     '\u202eabc',
-  ])('is the same again when bash reads it: %j', (word) => {
+  ])('has the same value in bash: %j', (word) => {
     const quoted = shellQuote(word);
     expect(hasNoControls(quoted)).toBe(true);
     expect(execFileSync('bash', ['-c', `printf %s ${quoted}`]).toString()).toBe(word);

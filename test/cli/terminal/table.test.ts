@@ -25,7 +25,7 @@ describe('a table', () => {
     { id: 'long-identifier', title: 'a title of some length', count: 12_345 },
   ];
 
-  it('is as wide as what is in it where there is room', () => {
+  it('has its natural width if it fits', () => {
     expect(shown(rows, 80)).toEqual([
       'ID               TITLE                   COUNT',
       'a                short                       5',
@@ -33,7 +33,7 @@ describe('a table', () => {
     ]);
   });
 
-  it('shrinks what matters least first', () => {
+  it('shrinks the least important columns first', () => {
     expect(shown(rows, 36)).toEqual([
       'ID               TITLE         COUNT',
       'a                short             5',
@@ -41,16 +41,16 @@ describe('a table', () => {
     ]);
   });
 
-  it('leaves out what matters least, then cuts the rest', () => {
+  it('drops the least important columns, then truncates the others', () => {
     expect(shown(rows, 16)).toEqual(['ID         COUNT', 'a              5', 'long-ide…  12345']);
     expect(shown(rows, 8)).toEqual(['ID', 'a', 'long-id…']);
   });
 
-  it('leaves out a column in which nothing is', () => {
+  it('omits empty columns', () => {
     expect(shown([{ id: 'a', title: '', count: 1 }], 80)[0]).toBe('ID  COUNT');
   });
 
-  it('has no spaces at the end of its lines', () => {
+  it('has no trailing spaces', () => {
     const columns = [COLUMNS[0], COLUMNS[1]].filter((column) => column !== undefined);
     const given = [
       { id: 'a', title: '', count: 1 },
@@ -60,7 +60,7 @@ describe('a table', () => {
     expect(lines).toEqual(['ID  TITLE', 'a', 'b   title']);
   });
 
-  it('never is wider than the terminal, whatever is in it', () => {
+  it('is never wider than the terminal', () => {
     const row = fc.record({
       id: fc.string({ unit: 'grapheme' }),
       title: fc.string({ unit: 'binary' }),

@@ -6,7 +6,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-describe('a length of time', () => {
+describe('a duration', () => {
   it.each([
     [0, '0ms'],
     [-5, '0ms'],
@@ -22,7 +22,7 @@ describe('a length of time', () => {
     [DAY - 1, '1d'],
     [3 * DAY + 4 * HOUR, '3d 4h'],
     [400 * DAY, '400d'],
-  ])('of %d ms is %s', (milliseconds, text) => {
+  ])('of %d ms is formatted as %s', (milliseconds, text) => {
     expect(formatDuration(milliseconds)).toBe(text);
   });
 
@@ -37,12 +37,12 @@ describe('a length of time', () => {
     ['3', undefined],
     ['three days', undefined],
     ['3d ago', undefined],
-  ])('is read from "%s"', (text, milliseconds) => {
+  ])('is parsed from "%s"', (text, milliseconds) => {
     expect(tryParseDuration(text)).toBe(milliseconds);
   });
 });
 
-describe('a moment', () => {
+describe('a relative time', () => {
   it.each([
     [0, 'now'],
     [-999, 'now'],
@@ -52,7 +52,7 @@ describe('a moment', () => {
     [2 * DAY - SECOND, 'in 2d'],
     [3 * HOUR + 1, 'in 3h'],
     [40 * DAY, 'in 40d'],
-  ])('%d ms from now is %s', (milliseconds, text) => {
+  ])('of %d ms from now is formatted as %s', (milliseconds, text) => {
     expect(formatRelativeTime(new Date(1_000_000_000_000 + milliseconds), 1_000_000_000_000)).toBe(text);
   });
 });
