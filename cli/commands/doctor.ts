@@ -58,7 +58,7 @@ const MARKS: Readonly<Record<Finding['status'], readonly [mark: string, style: S
 
 const CHECK_WIDTH = 13;
 
-function findingLines({ check, status, found, mend }: Finding, columns: number): readonly Line[] {
+function findingLines({ check, status, found, fix }: Finding, columns: number): readonly Line[] {
   const [mark, style] = MARKS[status];
   const room = columns - CHECK_WIDTH - 3;
   const [first = '', ...rest] = wrapText(found, room);
@@ -66,7 +66,7 @@ function findingLines({ check, status, found, mend }: Finding, columns: number):
   return [
     [styled(style, `${mark} `), check.padEnd(CHECK_WIDTH + 1), status === 'ok' ? first : styled(style, first)],
     ...rest.map((line) => (status === 'ok' ? below(line) : styled(style, below(line)))),
-    ...(mend === undefined ? [] : wrapText(mend, room).map((line) => dim(below(line)))),
+    ...(fix === undefined ? [] : wrapText(fix, room).map((line) => dim(below(line)))),
   ];
 }
 

@@ -1,5 +1,5 @@
-// A model in a loop, with tools. Each turn ends in a checkpoint, so that a resume begins at the last message and no answer
-// is paid for twice. Before it does what cannot be taken back, a person is asked. The mail is simulated.
+// A model in a loop, with tools. Each turn ends in a checkpoint, so the run resumes at the last message and no model call
+// is paid for twice. Tools that cannot be undone need an approval. The mail is simulated.
 import { agent, type TurnContext } from 'waitstate';
 import { prettifyError } from 'zod';
 import type { Message, ToolCall } from './message.ts';
@@ -7,15 +7,15 @@ import { modelFromEnvironment } from './model.ts';
 import { TOOLS } from './tools.ts';
 
 interface Chat {
-  /** Who answers. */
+  /** The model that wrote the last reply. */
   readonly model: string;
-  /** To try another prompt, fork the run with this changed. */
+  /** The system prompt. To try another one, fork the run with a changed state. */
   readonly system: string;
   readonly messages: readonly Message[];
 }
 
 const SYSTEM = 'You help a shop write to its customers. Count them first, write short mails, and say what was done.';
-const MOST_MESSAGES = 20;
+const MAX_MESSAGES = 20;
 
 export const assistant = agent({
   name: 'model-loop',
@@ -27,33 +27,34 @@ export const assistant = agent({
     }),
   },
 
-  // What is next follows from the last message: to go on, nothing is needed but the state.
+  // The last message decides what happens next, so the state is all that a resume needs.
   async turn(ctx, state) {
     const { messages } = state;
     const since = messages.length - messages.findLastIndex(({ role }) => role === 'user');
-    if (since > MOST_MESSAGES) throw new Error(`The model found no answer in ${MOST_MESSAGES} messages.`);
-    const and = (...more: readonly Message[]): Chat => ({ ...state, messages: [...messages, ...more] });
+    if (since > MAX_MESSAGES)
+      throw new Error(`Expected an answer of the model within ${MAX_MESSAGES} messages; it still calls tools.`);
+    const withMessages = (...more: readonly Message[]): Chat => ({ ...state, messages: [...messages, ...more] });
     const last = messages.at(-1);
     if (last?.role !== 'assistant') {
       const model = modelFromEnvironment();
       ctx.log(`The model is ${model.name}.`);
       const answer = await ctx.step('ask model', () => model.reply(state), { model: model.parameters });
-      return { ...and(answer), model: model.name };
+      return { ...withMessages(answer), model: model.name };
     }
     if (last.calls) {
       const results: Message[] = [];
-      for (const call of last.calls) results.push(await resultOf(ctx, call));
-      return and(...results);
+      for (const call of last.calls) results.push(await callTool(ctx, call));
+      return withMessages(...results);
     }
-    // The model has said what it had to say. Nothing runs until somebody answers, or five minutes are over.
-    const said = await ctx.waitForSignal('message', { timeout: { minutes: 5 } });
-    if (said === undefined) return ctx.done({ answer: last.text });
-    return and({ role: 'user', text: typeof said === 'string' ? said : JSON.stringify(said) });
+    // The model has answered. The run suspends until the user replies or five minutes have passed.
+    const reply = await ctx.waitForSignal('message', { timeout: { minutes: 5 } });
+    if (reply === undefined) return ctx.done({ answer: last.text });
+    return withMessages({ role: 'user', text: typeof reply === 'string' ? reply : JSON.stringify(reply) });
   },
 });
 
-/** Calls a tool. What goes wrong with it is for the model to know: it may find another way. */
-async function resultOf(ctx: TurnContext<Chat>, { id, name, input }: ToolCall): Promise<Message> {
+/** Calls a tool. Errors go to the model as results, so that it can try something else. */
+async function callTool(ctx: TurnContext<Chat>, { id, name, input }: ToolCall): Promise<Message> {
   const result = (text: string): Message => ({ role: 'tool', name, answers: id, text });
   const failure = (text: string): Message => ({ ...result(text), isError: true });
   const tool = TOOLS.get(name);
@@ -74,8 +75,8 @@ async function resultOf(ctx: TurnContext<Chat>, { id, name, input }: ToolCall): 
   if (decision?.approved === false) return failure(`Not approved: ${decision.comment ?? decision.status}`);
 
   try {
-    const made = await ctx.tool(name, { ...args, ...decision?.edits }, tool.run, { callId: id });
-    return result(JSON.stringify(made));
+    const output = await ctx.tool(name, { ...args, ...decision?.edits }, tool.run, { callId: id });
+    return result(JSON.stringify(output));
   } catch (thrown) {
     return failure(String(thrown));
   }
@@ -84,6 +85,6 @@ async function resultOf(ctx: TurnContext<Chat>, { id, name, input }: ToolCall): 
 /** The Lambda function. */
 export const handler = assistant.handler();
 
-export const description = 'A model with tools, which asks a person before it sends mail to customers.';
+export const description = 'A model with tools that needs an approval before it sends mail to customers.';
 
 export const example = { message: 'Tell our customers in Lisbon that the shop is closed on Friday.' };

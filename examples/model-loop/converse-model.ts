@@ -8,18 +8,18 @@ import { TOOLS } from './tools.ts';
 
 const INFERENCE = { temperature: 0.2, maxTokens: 1000 };
 
-/** A model on Amazon Bedrock, by the Converse API. */
+/** A model on Amazon Bedrock, called through the Converse API. */
 export const converseModel = (id: string, region: string): Model => ({
   name: `${id} on Amazon Bedrock`,
   parameters: { id, region, ...INFERENCE },
   async reply(conversation) {
-    // Loaded when it is first needed: without a model nobody pays for its start.
+    // Loaded on first use, so that a cold start without a model stays fast.
     const { BedrockRuntimeClient, ConverseCommand } = await import('@aws-sdk/client-bedrock-runtime');
     const client = new BedrockRuntimeClient({ region });
     try {
       return messageOf(await client.send(new ConverseCommand(requestOf(id, conversation))));
     } catch (error) {
-      // What is refused now is refused in a second, too.
+      // A client error does not go away with a retry.
       if (error instanceof Error && REFUSALS.has(error.name))
         throw new FatalError(`${error.name}: ${error.message}`, { cause: error });
       throw error;
@@ -47,7 +47,7 @@ function requestOf(modelId: string, { system, messages }: Conversation): Bedrock
 
 type Document = NonNullable<Bedrock.ToolUseBlock['input']>;
 
-/** Results of tools are the user's to the API, and all that answer one message are in one. */
+/** The API expects tool results as messages of the user, with all results for one message together. */
 function blocksOf(messages: readonly Message[]): Bedrock.Message[] {
   const blocks: { role: Bedrock.ConversationRole; content: Bedrock.ContentBlock[] }[] = [];
   for (const message of messages) {
@@ -63,7 +63,7 @@ function contentOf({ role, text, calls = [], answers, isError }: Message): Bedro
   if (role === 'tool')
     return [{ toolResult: { toolUseId: answers, content: [{ text }], status: isError ? 'error' : 'success' } }];
   return [
-    // The API refuses empty texts.
+    // The API rejects empty texts.
     ...(text === '' ? [] : [{ text }]),
     ...calls.map(({ id, name, input }) => ({ toolUse: { toolUseId: id, name, input: input as Document } })),
   ];
@@ -71,7 +71,7 @@ function contentOf({ role, text, calls = [], answers, isError }: Message): Bedro
 
 function messageOf({ output, stopReason }: Bedrock.ConverseCommandOutput): Message {
   if (stopReason !== 'end_turn' && stopReason !== 'tool_use' && stopReason !== 'stop_sequence')
-    throw new FatalError(`The model did not finish its answer: ${stopReason}.`);
+    throw new FatalError(`Expected a complete answer of the model; it stopped with ${stopReason}.`);
   const content = output?.message?.content ?? [];
   const calls = content.flatMap(({ toolUse }) =>
     toolUse ? { id: String(toolUse.toolUseId), name: String(toolUse.name), input: toolUse.input ?? {} } : [],

@@ -3,16 +3,16 @@ import { converseModel } from './converse-model.ts';
 import type { Conversation, Message } from './message.ts';
 import { scriptedModel } from './scripted-model.ts';
 
-/** What answers in the conversation. */
+/** A model that replies in a conversation. */
 export interface Model {
-  /** What people see of it, on the screen and in the log. */
+  /** Its name in the state, in the log and in approvals. */
   readonly name: string;
-  /** What is kept of it with each answer. */
+  /** The parameters that are recorded with each reply. */
   readonly parameters: ModelParameters;
   reply(conversation: Conversation): Promise<Message>;
 }
 
-/** A model on Amazon Bedrock where the environment names one and a region; a script otherwise. */
+/** The model on Amazon Bedrock that the environment names, with a region; otherwise a script. */
 export function modelFromEnvironment(): Model {
   const { AWS_REGION: region, WAITSTATE_MODEL: id } = process.env;
   return id && region ? converseModel(id, region) : scriptedModel;

@@ -3,25 +3,25 @@ import type { Message } from './message.ts';
 import type { Model } from './model.ts';
 import { CITIES } from './tools.ts';
 
-/** Stands in for a model where none is set up: it follows a script. */
+/** Follows a script, for when no model is configured. */
 export const scriptedModel: Model = {
   name: 'a script. No model is called; set AWS_REGION and WAITSTATE_MODEL to use one on Amazon Bedrock',
   parameters: { id: 'scripted' },
   async reply({ messages }) {
     await simulateLatency();
-    return { role: 'assistant', ...next(messages) };
+    return { role: 'assistant', ...nextMessage(messages) };
   },
 };
 
-/** Counts, then writes, then says what came of it. */
-function next(messages: readonly Message[]): Omit<Message, 'role'> {
+/** Counts the customers, then writes the mail, then reports the outcome. */
+function nextMessage(messages: readonly Message[]): Omit<Message, 'role'> {
   const id = `call-${messages.length}`;
   const last = messages.at(-1);
   const said = messages.findLast(({ role }) => role === 'user')?.text ?? '';
   const city = CITIES.find((each) => said.includes(each));
   if (!city) return { text: `I only follow a script. Tell me what customers in ${CITIES.join(' or ')} should know.` };
   if (last?.role !== 'tool')
-    return { text: 'I count whom that concerns.', calls: [{ id, name: 'count_customers', input: { city } }] };
+    return { text: 'First I count the customers there.', calls: [{ id, name: 'count_customers', input: { city } }] };
   if (last.name === 'mail_customers')
     return { text: last.isError ? `Nothing was sent. ${last.text}` : 'The mail is sent.' };
   const news = said.split(' that ').at(-1);

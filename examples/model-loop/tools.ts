@@ -1,16 +1,16 @@
-// The tools of the assistant. The customers are made up, and the mail is simulated.
+// The tools of the assistant. The customers are made up, and the mailInput is simulated.
 import type { StepContext } from 'waitstate';
 import { z } from 'zod';
 import { simulateLatency } from '../simulated/latency.ts';
-import { sendMail } from '../simulated/mail.ts';
+import { sendMail } from '../simulated/mailInput.ts';
 
-/** What a model may call. */
+/** A tool that the model can call. */
 export interface Tool {
   readonly description: string;
   readonly input: z.ZodObject;
-  /** For what cannot be taken back: what a person is asked first. They may change the input. */
+  /** The title of the approval that a call needs; the approver may edit the input. Absent if no approval is needed. */
   approvalTitle?(input: unknown): string;
-  run(input: unknown, tools: StepContext): Promise<unknown>;
+  run(input: unknown, step: StepContext): Promise<unknown>;
 }
 
 const CUSTOMERS = new Map([
@@ -18,37 +18,38 @@ const CUSTOMERS = new Map([
   ['Hamburg', 1031],
 ]);
 
-/** Where there are customers. */
+/** The cities with customers. */
 export const CITIES: readonly string[] = [...CUSTOMERS.keys()];
 
-const place = z.strictObject({ city: z.enum(CITIES) });
-const mail = place.extend({ subject: z.string().min(1).max(100), text: z.string().min(1) });
+const cityInput = z.strictObject({ city: z.enum(CITIES) });
+const mailInput = cityInput.extend({ subject: z.string().min(1).max(100), text: z.string().min(1) });
 
 const countCustomers: Tool = {
-  description: 'Says how many customers there are in a city.',
-  input: place,
+  description: 'Counts the customers in a city.',
+  input: cityInput,
   async run(input) {
-    const { city } = place.parse(input);
+    const { city } = cityInput.parse(input);
     await simulateLatency();
     return { city, customers: CUSTOMERS.get(city) };
   },
 };
 
 const mailCustomers: Tool = {
-  description: 'Sends a mail to all customers in a city. A person is asked first; they may change it, or refuse.',
-  input: mail,
+  description:
+    'Sends a mailInput to all customers in a city. An approver must approve it first, and may change or reject it.',
+  input: mailInput,
   approvalTitle(input) {
-    const { city, subject } = mail.parse(input);
+    const { city, subject } = mailInput.parse(input);
     return `Send “${subject}” to ${CUSTOMERS.get(city)} customers in ${city}?`;
   },
   async run(input, { idempotencyKey }) {
-    const { city, subject, text } = mail.parse(input);
+    const { city, subject, text } = mailInput.parse(input);
     await sendMail({ key: idempotencyKey, to: `customers in ${city}`, subject, text });
     return { sent: CUSTOMERS.get(city), city, subject, text };
   },
 };
 
-/** The tools, by the names that models know them by. */
+/** The tools, by the names that the model uses. */
 export const TOOLS: ReadonlyMap<string, Tool> = new Map([
   ['count_customers', countCustomers],
   ['mail_customers', mailCustomers],

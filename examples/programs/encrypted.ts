@@ -1,5 +1,4 @@
-// A run that is encrypted under a key of its own, with a payload in it; once its key is destroyed nobody can read it
-// again.
+// A run with a payload, encrypted with its own key. After the key is destroyed, the run can never be read again.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +12,7 @@ interface Claim {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'waitstate-encrypted-'));
-// In production from a secret store, or `kmsKeys` of waitstate/kms.
+// In production, load the key from a secret store, or use `kmsKeys` from waitstate/kms.
 const keys = localKeys({ current: 'key-2026', keys: { 'key-2026': randomBytes(32) } });
 const store = checkpointStore<Claim>({ folder, keys });
 

@@ -1,4 +1,4 @@
-// A conversation that goes on across processes. Give it a folder and say something, as often as you like:
+// A conversation that continues across processes. Pass a folder and a message, as often as you like:
 //   node examples/programs/remember.ts --folder /tmp/chat "My name is Kim."
 //   node examples/programs/remember.ts --folder /tmp/chat "What did I say first?"
 // Without arguments it starts two processes, one after the other, on a temporary folder.
@@ -28,7 +28,7 @@ async function answer(folder: string, text: string): Promise<void> {
   await store.close();
 }
 
-/** Stands in for a model. */
+/** A simulated model. */
 function reply({ messages }: Conversation): string {
   return messages.length === 1 ? 'Good to know.' : `You first said: "${messages[0]?.text}"`;
 }

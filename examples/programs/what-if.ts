@@ -23,7 +23,7 @@ async function search(): Promise<{ id: string; price: number }[]> {
   ];
 }
 
-/** Calls a tool once for each call id of a run: a result that was recorded is never paid for again. */
+/** Calls a tool once for each call id of a run; a recorded result is never paid for again. */
 async function once<T>(run: string, callId: string, call: () => Promise<T>): Promise<T> {
   const before = await store.load(run);
   if (callId in before.toolResults) return before.toolResults[callId] as T;

@@ -1,4 +1,4 @@
-// A durable agent: it asks a human, is killed while it waits, and goes on in another process when somebody approves.
+// A durable agent: its process is killed while it waits for an approval, and it resumes in another one after the decision.
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,7 @@ if (role === 'worker') {
   const [approval] = await run.approvals();
   console.log(`run ${run.id} is ${await run.status()}: ${approval?.title}`);
   first.kill('SIGKILL');
-  console.log(`pid ${first.pid}  killed; nothing runs, the run waits`);
+  console.log(`pid ${first.pid}  killed; no process runs, the run waits`);
 
   if (approval) await run.decide({ approval: approval.id, by: 'user:bob', answer: 'approve' });
   const second = worker();

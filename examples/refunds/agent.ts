@@ -1,5 +1,5 @@
-// Refunds an order when two people of finance agree; they may pay less. Who does not answer is reminded, then a manager is
-// asked too, and after three days the answer is no. The shop, its bank and the mail are simulated.
+// Refunds an order when two people in finance approve; they may lower the amount. Approvers get a reminder after 12 hours,
+// a manager is added after a day, and after three days the refund is rejected. The shop, its bank and the mail are simulated.
 import { agent } from 'waitstate';
 import { z } from 'zod';
 import { sendMail } from '../simulated/mail.ts';
@@ -30,7 +30,7 @@ export const refunds = agent({
     });
     if (!decision.approved) return { refunded: false, because: decision.comment ?? decision.status };
 
-    // When the process dies after the payment, the next one pays again under the same key: the bank pays once.
+    // If the process dies after the payment, the step runs again with the same key, and the bank pays only once.
     const amount = decision.edits?.amount ?? order.total;
     const paid = await ctx.step('pay', ({ idempotencyKey }) => shop.refund(order, amount, idempotencyKey), {
       retry: { attempts: 5, pause: { seconds: 2 } },
@@ -46,10 +46,10 @@ export const refunds = agent({
     return { refunded: true, paid, approvedBy: decision.by };
   },
 
-  /** Who is in a group: each gets a link of their own. In earnest this asks a directory. */
+  /** The members of a group; each gets their own approval link. In production, ask your directory. */
   members: (group) => (group === 'group:finance' ? ['user:ann', 'user:bob'] : []),
 
-  /** Called when people are asked, reminded, or asked too. Whoever has a link decides as its owner: mail it to them only. */
+  /** Sends requests, reminders and escalations. A link decides as its person, so send it to that person only. */
   async notify({ kind, title, links }) {
     for (const { person, url } of links)
       await sendMail({ key: url, to: person, subject: `${SUBJECTS[kind]}: ${title}`, text: url });
@@ -61,6 +61,7 @@ const SUBJECTS = { asked: 'Please decide', reminder: 'Reminder', escalation: 'No
 /** The Lambda function. */
 export const handler = refunds.handler();
 
-export const description = 'Pays a refund when two people of finance agree; reminds and escalates until they do.';
+export const description =
+  'Pays a refund when two people in finance approve; sends reminders and escalates until then.';
 
 export const example: RefundRequest = { order: 'o-17', reason: 'The left side is silent.' };

@@ -1,4 +1,4 @@
-// Stands in for a shop and its bank. For order o-18 the bank is busy at first.
+// A simulated shop and its bank. For order o-18, the bank is busy at first.
 import { FatalError } from 'waitstate';
 import { simulateLatency } from '../simulated/latency.ts';
 import { createLedger } from '../simulated/ledger.ts';
@@ -16,7 +16,7 @@ const ORDERS = new Map<string, Order>([
   ['o-18', { id: 'o-18', customer: 'customer 9', bought: 'Desk lamp', total: 35 }],
 ]);
 
-/** What the bank paid. */
+/** The payments of the bank. */
 export const payments = createLedger('bank');
 
 const busy = createLedger('bank-busy');
@@ -29,7 +29,7 @@ export const shop = {
     return order;
   },
 
-  /** Pays money back, once for each key; gives what was paid under it. */
+  /** Refunds an amount once for each key; returns the amount that was paid for the key. */
   async refund(order: Order, amount: number, idempotencyKey: string): Promise<number> {
     if (order.id === 'o-18' && !busy.entries().some(({ key }) => key === idempotencyKey)) {
       await busy.record({ key: idempotencyKey, what: `refund of ${order.id}`, amount: 0 });

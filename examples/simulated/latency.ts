@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** How long a simulated service takes to answer, so that a person sees a run move. Tests make it nothing. */
+/** How long a simulated service takes to respond, so that you can watch a run progress. Tests set it to 0. */
 export const latency = { milliseconds: 500 };
 
-/** Takes as long as a simulated service does. */
+/** Waits as long as a simulated service takes to respond. */
 export const simulateLatency = (): Promise<void> => pause(latency.milliseconds);

@@ -1,17 +1,17 @@
 import { createLedger } from './ledger.ts';
 
 export interface Mail {
-  /** Under one key, one mail is sent. */
+  /** The idempotency key: one mail is sent for each key. */
   readonly key: string;
   readonly to: string;
   readonly subject: string;
   readonly text: string;
 }
 
-/** Everything that was "sent". */
+/** The mails that were "sent". */
 export const outbox = createLedger<Mail>('mail');
 
-/** Stands in for a mail service: what would be sent is written to `examples/mail.jsonl` beside the runs. */
+/** A simulated mail service: writes mails to `examples/mail.jsonl` in the folder with the runs. */
 export async function sendMail(mail: Mail): Promise<void> {
   await outbox.record(mail);
 }

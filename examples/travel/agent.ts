@@ -1,11 +1,11 @@
-// Plans a trip, asks before it books, asks again when the fare has changed, and gives the ticket back when the hotel is
-// full. The airline and the hotels are simulated; the rest is as in earnest.
+// Plans a trip, requests an approval before it books, requests it again if the fare has changed, and cancels the ticket if
+// the hotel is full. The airline and the hotels are simulated; the rest is production code.
 import { agent } from 'waitstate';
 import * as z from 'zod';
 import { airline, type Flight } from './airline.ts';
 import { hotel } from './hotel.ts';
 
-/** What a run begins with; what is left out has a default, and what does not fit is refused before anything is paid. */
+/** The input of a run. Invalid input is rejected before anything is paid. */
 const Trip = z.object({
   from: z.array(z.string()).min(1).default(['Hamburg', 'Berlin']), // cities to leave from
   to: z.string(),
@@ -24,7 +24,7 @@ export const travel = agent({
   state: { initial: (): Plan => ({ offers: [] }) },
 
   async run(ctx, trip) {
-    // A search costs $0.40. Its result is recorded, and for an hour no other run pays for the same search.
+    // A search costs $0.40. Its result is recorded, and other runs reuse it for an hour.
     const found = await ctx.map('research', trip.from, (branch, from) =>
       branch.tool('search flights', { from, to: trip.to }, airline.search, { cache: { hours: 1, shared: true } }),
     );
@@ -35,8 +35,8 @@ export const travel = agent({
     const [flight] = offers;
     if (!flight) return { booked: false, because: 'There are no flights.' };
 
-    // Nothing runs while Ann thinks. When she has approved, the fare is looked at again: if it is another one by then,
-    // she is asked again, and sees both.
+    // The run is suspended while Ann decides. After she approves, `recheck` reads the fare again; if it has changed, she
+    // gets a new approval request that shows both fares.
     const decision = await ctx.approval('book', {
       title: ({ fare }) => `Book a flight to ${trip.to} for ${dollars(fare)}?`,
       show: {
@@ -56,12 +56,12 @@ export const travel = agent({
       recheck: async () => ({ fare: await airline.fareOf(flight) }),
     });
     if (!decision.approved) return { booked: false, because: decision.comment ?? decision.status };
-    const { fare } = decision.facts; // the one that was approved last
+    const { fare } = decision.facts; // the fare that was approved last
     await ctx.update((plan) => {
       plan.approved = { fare, by: decision.by.join() };
     });
 
-    // When a later step fails, or the run is cancelled, `undo` takes this one back.
+    // If a later step fails or the run is cancelled, `undo` cancels the ticket.
     const ticket = await ctx.step('book flight', ({ idempotencyKey }) => airline.book(flight, fare, idempotencyKey), {
       undo: airline.cancel,
     });
@@ -75,6 +75,6 @@ const dollars = (amount: number): string => `$${amount.toLocaleString('en-US')}`
 /** The Lambda function. */
 export const handler = travel.handler();
 
-export const description = 'Books a trip when somebody approves, and asks again when the fare has changed.';
+export const description = 'Books a trip after an approval, and requests it again if the fare has changed.';
 
 export const example = { from: ['Hamburg', 'Berlin'], to: 'Tokyo', hotel: 'Garden Hotel', nights: 5 };

@@ -1,4 +1,4 @@
-// Stands in for an airline. Its searches cost money, and its fares to Tokyo rise as soon as somebody has searched.
+// A simulated airline. Its searches cost money, and its fares to Tokyo rise after the first search.
 import { randomUUID } from 'node:crypto';
 import { FatalError } from 'waitstate';
 import { simulateLatency } from '../simulated/latency.ts';
@@ -9,7 +9,7 @@ export interface Flight {
   readonly from: string;
   readonly to: string;
   readonly stops: number;
-  /** In dollars, as it was searched. */
+  /** In dollars, at the time of the search. */
   readonly fare: number;
 }
 
@@ -24,7 +24,7 @@ const FARES = new Map([
   ['Lisbon', { atFirst: 240, later: 240 }],
 ]);
 
-/** What the airline billed. */
+/** The charges and refunds of the airline. */
 export const airlineBill = createLedger('airline');
 
 export const airline = {
@@ -37,14 +37,14 @@ export const airline = {
       : [{ id: 'HP 118', from, to, stops: 0, fare: atFirst + 380 }];
   },
 
-  /** What a flight costs now. */
+  /** The current fare of a flight. */
   async fareOf({ to, fare }: Flight): Promise<number> {
     await simulateLatency();
     const { atFirst, later } = fareTo(to);
     return fare + later - atFirst;
   },
 
-  /** Books at this fare, never at another. */
+  /** Books a flight at this fare; throws if the fare has changed. */
   async book(flight: Flight, fare: number, idempotencyKey: string): Promise<Ticket> {
     const now = await airline.fareOf(flight);
     if (now !== fare) throw new FatalError(`${flight.id} costs $${now} now, not $${fare}. Nothing was booked.`);
@@ -52,7 +52,7 @@ export const airline = {
     return { number: `T-${idempotencyKey.slice(0, 6)}`, paid: line.amount };
   },
 
-  /** Takes a ticket back and pays for it, once. */
+  /** Cancels a ticket and refunds it, once. */
   async cancel({ number, paid }: Ticket): Promise<void> {
     await airlineBill.record({ key: `cancel ${number}`, what: `ticket ${number} cancelled`, amount: -paid });
   },

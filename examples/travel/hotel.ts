@@ -1,4 +1,4 @@
-// Stands in for hotels. The one named "Full House" never has a room.
+// Simulated hotels. The one named "Full House" never has a room.
 import { FatalError } from 'waitstate';
 import { createLedger } from '../simulated/ledger.ts';
 
@@ -14,7 +14,7 @@ export interface Room {
 
 const NIGHT_COSTS = 140;
 
-/** What hotels billed. */
+/** The charges of the hotels. */
 export const hotelBill = createLedger('hotel');
 
 export const hotel = {

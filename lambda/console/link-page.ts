@@ -24,19 +24,19 @@ export interface LinkPageOptions {
 
 /** The page of an approval link: the request, the form, and later the outcome. The form posts to the same URL. */
 export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
-  const { approval, person, run, followUp: again } = link;
-  const { token, problem, formValues: given, wasJustDecided: justDecided = false, now } = options;
-  const isOpen = approval.status === 'PENDING' && !approval.votes.some(({ by }) => by === person);
+  const { approval, person, run, followUp } = link;
+  const { token, problem, formValues, wasJustDecided = false, now } = options;
+  const canDecide = approval.status === 'PENDING' && !approval.votes.some(({ by }) => by === person);
   const payloadUrl = (id: string) => `/approvals/${encodeURIComponent(token)}/payloads/${encodePathId(id)}`;
-  const goesOn = approval.status === 'PENDING' || !hasEnded(run.status);
+  const mayChange = approval.status === 'PENDING' || !hasEnded(run.status);
   return page({
-    title: `${justDecided ? 'Decided: ' : ''}${plainText(approval.title)}`,
+    title: `${wasJustDecided ? 'Decided: ' : ''}${plainText(approval.title)}`,
     isNarrow: true,
-    live: goesOn ? '' : undefined,
+    live: mayChange ? '' : undefined,
     body: html`${problem && problemNotice(problem)}
-${outcome(approval, run, { person, followUp: again, now })}
+${outcome(approval, run, { person, followUp, now })}
 ${approvalDetails(approval, { payloadUrl }, now)}
 ${peopleSection(approval, now)}
-${isOpen ? decideForm(approval, { as: person }, given) : html`<div data-key="form" data-quiet data-rev="over"></div>`}`,
+${canDecide ? decideForm(approval, { as: person }, formValues) : html`<div data-key="form" data-quiet data-rev="over"></div>`}`,
   });
 }

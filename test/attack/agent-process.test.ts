@@ -13,14 +13,14 @@ const AGENT = `
   });
 `;
 
-describe('a process of agents', () => {
-  it('may send what it likes to whoever started it: the server goes on', async () => {
+describe('an agent process', () => {
+  it('does not stop the server by sending malformed messages', async () => {
     const server = serverOf(projectOf({ 'odd.ts': AGENT }), ['odd.ts']);
     await server.ready();
     expect(await server.becomes(await server.start('odd'), 'SUCCEEDED')).toMatchObject({ result: 'done' });
   });
 
-  it('gets a run whatever its id is made of', async () => {
+  it('receives runs whose ids contain control characters, quotes or option names', async () => {
     const server = serverOf(projectOf({ 'odd.ts': AGENT }), ['odd.ts']);
     await server.ready();
     for (const id of ['a\0zero', '--inspect-brk', '-e', 'a\nline', "quote's", '$(x)', '.'])

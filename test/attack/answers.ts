@@ -3,7 +3,7 @@ import { schemaErrors } from './json-schema.ts';
 import { type OpenApi, type Operation, operationsAt } from './open-api.ts';
 import { type AttackRequest, type AttackResponse, MARK } from './scene.ts';
 
-// Complete by its type: a code that is added is known here, or this does not compile.
+// The type makes this list complete: it does not compile when a new code is missing.
 const CODES: Readonly<Record<ProblemCode, true>> = {
   ...{ INVALID_INPUT: true, UNSUPPORTED_VALUE: true, STALE_VERSION: true, RUN_NOT_FOUND: true, RUN_EXISTS: true },
   ...{ RUN_DELETED: true, RUN_EXPIRED: true, CHECKPOINT_NOT_FOUND: true, CHECKPOINT_PRUNED: true, NAME_TAKEN: true },
@@ -19,7 +19,7 @@ const CODES: Readonly<Record<ProblemCode, true>> = {
   ...{ UNSUPPORTED_TYPE: true, PRECONDITION_REQUIRED: true, UNEXPECTED: true },
 };
 
-/** What is wrong with an answer, whatever was asked; nothing when all is well. */
+/** Finds what is wrong with a response, whatever the request was; empty if nothing is. */
 export function findProblems(
   openApi: OpenApi,
   operations: readonly Operation[],
@@ -30,48 +30,50 @@ export function findProblems(
   return [
     ...failures(got),
     ...leaks(got),
-    ...headerFaults(url, got),
-    ...(isProblem(got) ? problemFaults(openApi, got) : []),
-    ...(got.headers.get('content-type')?.startsWith('text/html') ? markupFaults(got) : []),
-    ...(isConsole(url) ? [] : describedFaults(openApi, operationsAt(operations, url), asked.method, got)),
+    ...headerProblems(url, got),
+    ...(isProblem(got) ? problemProblems(openApi, got) : []),
+    ...(got.headers.get('content-type')?.startsWith('text/html') ? markupProblems(got) : []),
+    ...(isConsole(url) ? [] : descriptionProblems(openApi, operationsAt(operations, url), asked.method, got)),
   ];
 }
 
-/** Of pages nothing is described but that they are pages. */
+/** The OpenAPI document does not describe console pages. */
 const isConsole = ({ pathname }: URL): boolean => /^\/(console(\/|$)|$)/.test(decodeURISafely(pathname));
 
 const MARKUP = [/<script(?![^>]*\bsrc)[^>]*>/i, /<img src=x/i, /<[a-z][^<>]*\son\w+/i];
 
-/** What only a stored text can have made of a page: tags and attributes of its own, or an address that runs. */
-function markupFaults({ text }: AttackResponse): readonly string[] {
+/** Markup that a stored text injected into a page: tags, event handlers, or `javascript:` URLs. */
+function markupProblems({ text }: AttackResponse): readonly string[] {
   const bare = text.replaceAll(/="[^"]*"/g, '');
   const found = [...MARKUP.map((pattern) => pattern.exec(bare)), /(href|src|action)="\s*javascript:/i.exec(text)];
-  return found.flatMap((match) => (match ? [`It has markup of others: ${match[0]}`] : []));
+  return found.flatMap((match) => (match ? [`The page contains injected markup: ${match[0]}`] : []));
 }
 
 const isProblem = ({ status, headers }: AttackResponse): boolean =>
   status >= 400 && headers.get('content-type')?.startsWith('text/html') !== true;
 
 const failures = ({ status }: AttackResponse): readonly string[] =>
-  status >= 500 ? [`It failed with ${status}.`] : [];
+  status >= 500 ? [`The request failed with status ${status}.`] : [];
 
-const INSIDES: readonly (readonly [what: string, pattern: RegExp])[] = [
+const INTERNALS: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['a stack trace', /\n\s+at .+[:(]\d+|\bat \S+ \(.+:\d+:\d+\)/],
   ['a file of this machine', /node_modules|\.[jt]s:\d+|file:\/\/|node:internal/],
   ['a folder of this machine', new RegExp(process.cwd().replaceAll(/[/.]/g, '\\$&'))],
 ];
 
-/** What nobody outside should see: insides of the program, and anything of the other tenant, however it is written. */
+/** Internals of the program, and data of the other tenant in any encoding. */
 function leaks({ text, headers }: AttackResponse): readonly string[] {
   const all = [text, ...[...headers].map(([name, value]) => `${name}: ${value}`)].join('\n');
   const encoded = [...all.matchAll(/[\w+/-]{16,}/g)].map(([found]) => Buffer.from(found, 'base64').toString('latin1'));
   return [
-    ...INSIDES.flatMap(([what, pattern]) => (pattern.test(all) ? [`It shows ${what}: ${pattern.exec(all)?.[0]}`] : [])),
-    ...([all, ...encoded].some((each) => each.includes(MARK)) ? ['It shows something of the other tenant.'] : []),
+    ...INTERNALS.flatMap(([what, pattern]) =>
+      pattern.test(all) ? [`The response shows ${what}: ${pattern.exec(all)?.[0]}`] : [],
+    ),
+    ...([all, ...encoded].some((each) => each.includes(MARK)) ? ['The response shows data of the other tenant.'] : []),
   ];
 }
 
-function headerFaults({ pathname }: URL, { headers, status }: AttackResponse): readonly string[] {
+function headerProblems({ pathname }: URL, { headers, status }: AttackResponse): readonly string[] {
   const policy = headers.get('content-security-policy') ?? '';
   const isAsset = pathname.startsWith('/approvals/assets/') && status === 200;
   const isLink = /^\/approvals/.test(decodeURISafely(pathname));
@@ -79,7 +81,7 @@ function headerFaults({ pathname }: URL, { headers, status }: AttackResponse): r
     'x-content-type-options': headers.get('x-content-type-options') === 'nosniff',
     'cache-control': isAsset || headers.get('cache-control') === 'no-store',
     'content-security-policy': policy.includes("default-src 'none'") && policy.includes("frame-ancestors 'none'"),
-    'script of others': !/unsafe|\*|https?:|data:/.test(policy),
+    'external sources': !/unsafe|\*|https?:|data:/.test(policy),
     'referrer-policy': (isLink ? ['no-referrer'] : ['no-referrer', 'same-origin']).includes(
       headers.get('referrer-policy') ?? '',
     ),
@@ -88,7 +90,9 @@ function headerFaults({ pathname }: URL, { headers, status }: AttackResponse): r
     'set-cookie': !headers.has('set-cookie'),
     'access-control-allow-origin': !headers.has('access-control-allow-origin'),
   };
-  return Object.entries(must).flatMap(([name, holds]) => (holds ? [] : [`Its ${name} is ${headers.get(name)}.`]));
+  return Object.entries(must).flatMap(([name, holds]) =>
+    holds ? [] : [`The header ${name} is ${headers.get(name)}.`],
+  );
 }
 
 function decodeURISafely(text: string): string {
@@ -99,34 +103,37 @@ function decodeURISafely(text: string): string {
   }
 }
 
-function problemFaults({ components }: OpenApi, { status, headers, text }: AttackResponse): readonly string[] {
+function problemProblems({ components }: OpenApi, { status, headers, text }: AttackResponse): readonly string[] {
   if (headers.get('content-type') !== 'application/problem+json')
-    return [`It refuses as ${headers.get('content-type')}.`];
-  // To HEAD there is no body.
+    return [`Expected an error as application/problem+json; found ${headers.get('content-type')}.`];
+  // A response to HEAD has no body.
   if (text === '') return [];
   const problem = JSON.parse(text) as { readonly code: string; readonly status: number };
   return [
     ...schemaErrors(components.schemas, { $ref: '#/components/schemas/Problem' }, problem),
-    ...(Object.hasOwn(CODES, problem.code) ? [] : [`The code ${problem.code} is none.`]),
-    ...(problem.status === status ? [] : [`It says ${problem.status} and is ${status}.`]),
+    ...(Object.hasOwn(CODES, problem.code) ? [] : [`The error code ${problem.code} is unknown.`]),
+    ...(problem.status === status ? [] : [`The problem has status ${problem.status}, the response ${status}.`]),
   ];
 }
 
-// What is answered before anybody looks where a request goes.
-const BEFORE = [401, 403, 414];
+// Statuses that a request gets before it is routed.
+const BEFORE_ROUTING = [401, 403, 414];
 
-function describedFaults(
+function descriptionProblems(
   { components }: OpenApi,
   at: readonly Operation[],
   method: string,
   { status, headers, text }: AttackResponse,
 ): readonly string[] {
   if (at.length === 0)
-    return [404, ...BEFORE].includes(status) || status < 400 ? [] : [`Nothing is there, and it is ${status}.`];
+    return [404, ...BEFORE_ROUTING].includes(status) || status < 400
+      ? []
+      : [`Expected status 404 where no operation is described; found ${status}.`];
   const operation = at.find((each) => each.method === method.toUpperCase().replace('HEAD', 'GET'));
-  if (!operation) return [405, ...BEFORE].includes(status) ? [] : [`It takes no ${method}, and is ${status}.`];
+  if (!operation)
+    return [405, ...BEFORE_ROUTING].includes(status) ? [] : [`Expected status 405 for ${method}; found ${status}.`];
   const response = operation.responses[String(status)];
-  if (!response) return [`${operation.name} is described without ${status}.`];
+  if (!response) return [`The description of ${operation.name} lacks status ${status}.`];
   const type = headers.get('content-type')?.replace(/;.*/, '') ?? '';
   const { content = {} } = response;
   const described = Object.entries(content).find(
@@ -134,7 +141,7 @@ function describedFaults(
   );
   if (text === '') return [];
   if (type === 'text/html' && operation.path.startsWith('/approvals/')) return [];
-  if (!described) return [`${operation.name} is described without ${type} at ${status}.`];
+  if (!described) return [`The description of ${operation.name} lacks ${type} for status ${status}.`];
   const { schema } = described[1];
   return type === 'application/json' && schema ? schemaErrors(components.schemas, schema, JSON.parse(text)) : [];
 }

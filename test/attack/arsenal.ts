@@ -1,7 +1,7 @@
 import type { Arsenal } from './requests.ts';
 import { type AttackScene, markupText } from './scene.ts';
 
-/** What an attacker has: all of their own, and ids, hashes and cursors of the other tenant. */
+/** What an attacker knows: everything of their own tenant, and ids, hashes and cursors of the other tenant. */
 export function createArsenal({ openApi, own, theirs }: AttackScene): Arsenal {
   const payloads = [...own.payloads, ...own.shownPayloads, ...theirs.payloads, ...theirs.shownPayloads];
   const runs = [...own.runs, ...theirs.runs, 'new 1', 'new 2', 'new 3'];

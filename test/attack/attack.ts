@@ -6,15 +6,16 @@ import type { Operation } from './open-api.ts';
 import { type Arsenal, requestsTo } from './requests.ts';
 import { type AttackScene, attacker, MARK } from './scene.ts';
 
+/** How to attack an operation. */
 export interface AttackOptions {
-  /** How many requests. FC_RUNS says otherwise, and FC_SEED with which values; a failure says both. */
+  /** The number of requests. FC_RUNS overrides it, and FC_SEED sets the seed; a failure prints both. */
   readonly runs: number;
   readonly arsenal: Arsenal;
-  /** All that is described, whatever is attacked. */
+  /** All described operations. */
   readonly described: readonly Operation[];
 }
 
-/** Sends requests of all kinds to an operation, and looks at each answer; gives the statuses that were answered. */
+/** Sends valid and hostile requests to an operation and checks each response; returns the statuses it received. */
 export async function attack(
   scene: AttackScene,
   operation: Operation,
@@ -34,7 +35,7 @@ export async function attack(
   return statuses;
 }
 
-/** Nothing that the attacker has no business with is other than before, and nothing secret was logged. */
+/** Expects that no data out of the attacker's reach has changed, and that no secret and no error was logged. */
 export async function expectUnharmed(scene: AttackScene, before: unknown): Promise<void> {
   expect(await scene.untouched()).toEqual(before);
   expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('polluted');

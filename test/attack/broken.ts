@@ -2,11 +2,11 @@ import { HOSTILE_TEXTS, words } from './hostile.ts';
 
 export type Header = readonly [name: string, value: string];
 
-/** A header, if a client could send it at all. */
+/** A header, or none if a client cannot send it. */
 export const headerOf = (name: string, value: string): readonly Header[] =>
   /^[\w-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? [[name, value]] : [];
 
-/** Types of bodies that are not what the body is, or nothing at all. */
+/** Content types that do not match the body or are malformed. */
 export const TYPES: readonly string[] = [
   ...words('text/plain application/x-www-form-urlencoded application/json; application/problem+json ; */* \xff/\xff'),
   ...[
@@ -18,13 +18,13 @@ export const TYPES: readonly string[] = [
   ],
 ];
 
-/** Fields that would matter if somebody read them. */
+/** Names of additional fields that must be ignored or rejected. */
 export const MORE: readonly string[] = [
   ...words('__proto__ constructor tenant by person approval roles expectedVersion writeId $'),
   ...['', '\0'],
 ];
 
-/** Queries that name things twice, wrongly, or that are none. */
+/** Queries with duplicate, invalid or malformed parameters. */
 export const QUERIES: readonly string[] = [
   ...words(
     'limit=1&limit=2 limit=-1 limit=1.5 limit=NaN limit=1e2 limit= limit=99999999999999999999 version=0 from=-1',
@@ -44,7 +44,7 @@ export const QUERIES: readonly string[] = [
 
 const many = (name: string, values: readonly string[]): readonly Header[] => values.map((value) => [name, value]);
 
-/** Headers that ask for the impossible, lie about the body, or speak for somebody else. */
+/** Headers that ask for the impossible, misdescribe the body, or impersonate others. */
 export const HEADERS: readonly Header[] = [
   ...many('accept', [
     ...words('text/html */* text/html;q=0 application/json;q=0.1,text/html ;;; \xff'),

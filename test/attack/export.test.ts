@@ -7,8 +7,8 @@ import { freshFolder } from '../cli/scene.ts';
 
 const SINK = new URL('../../cli/commands/export/sink.ts', import.meta.url).href;
 
-describe.skipIf(process.platform === 'win32')('a file that is exported to', () => {
-  it('is never one that somebody else put where it is written', async () => {
+describe.skipIf(process.platform === 'win32')('an export file', () => {
+  it('never overwrites a file or follows a link that someone else created', async () => {
     const folder = freshFolder();
     const [precious, readable] = [join(folder, 'precious'), join(folder, 'b.jsonl.partial')];
     for (const file of [precious, readable]) writeFileSync(file, 'theirs');
@@ -23,7 +23,7 @@ describe.skipIf(process.platform === 'win32')('a file that is exported to', () =
     expect([precious, readable].map((file) => readFileSync(file, 'utf8'))).toEqual(['theirs', 'theirs']);
   });
 
-  it('is whole or not there, also when there is room for a part of its last line', () => {
+  it('is complete or absent, even if the disk has room for only a part of its last line', () => {
     const folder = freshFolder();
     const script = `
       const { fileSink } = await import(${JSON.stringify(SINK)});

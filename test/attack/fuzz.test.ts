@@ -16,8 +16,8 @@ const RUNS_ON_ENGINES = 12;
 
 const operations = operationsOf(toOpenApi(ROUTES) as OpenApi);
 
-describe('whatever is sent', () => {
-  test.each(operations)('to $method $path, the answer is as described and shows nothing', async (operation) => {
+describe('the API under hostile requests', () => {
+  test.each(operations)('responds to $method $path as described and leaks nothing', async (operation) => {
     const scene = await attackScene(memoryStorage());
     const before = await scene.untouched();
     const statuses = await attack(scene, operation, {
@@ -26,15 +26,15 @@ describe('whatever is sent', () => {
       described: operations,
     });
     await expectUnharmed(scene, before);
-    expect([...statuses], 'It must also do what it does.').toContainEqual(expect.toSatisfy((status) => status < 300));
+    expect([...statuses], 'Some requests must succeed.').toContainEqual(expect.toSatisfy((status) => status < 300));
   });
 
-  test('for any run that there is, what can be looked at is as described and shows nothing', async () => {
+  test('responds to every GET for every kind of run as described and leaks nothing', async () => {
     const scene = await attackScene(memoryStorage());
     const pages = ['', '/lineage', '/questions', '/checkpoints/1', '/checkpoints/2', '/diff?before=1&after=2', '/fork'];
     for (const run of scene.own.runs) {
-      const looked = operations.filter(({ method, path }) => method === 'GET' && path.includes('{run}'));
-      const paths = looked.map(({ path }) => path.replace('{run}', encodePathId(run)).replace('{approval}', 'book'));
+      const readable = operations.filter(({ method, path }) => method === 'GET' && path.includes('{run}'));
+      const paths = readable.map(({ path }) => path.replace('{run}', encodePathId(run)).replace('{approval}', 'book'));
       const all = [
         ...paths.flatMap((path) => ['1', '2', 'latest'].map((version) => path.replace('{version}', version))),
         ...pages.map((page) => `/console/runs/${encodePathId(run)}${page}`),
@@ -52,7 +52,7 @@ describe('whatever is sent', () => {
     ['in a folder', folderStorage],
     ['on DynamoDB and S3', awsStorage],
   ])(
-    'to any route %s, the answer is as described and shows nothing',
+    'responds on every route %s as described and leaks nothing',
     async (_, open) => {
       const scene = await attackScene(await open());
       const before = await scene.untouched();

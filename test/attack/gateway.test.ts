@@ -15,61 +15,68 @@ import { ATTACKER, type AttackRequest, type AttackResponse, type AttackScene, at
 
 const operations = operationsOf(toOpenApi(ROUTES) as OpenApi);
 const RUNS = 30;
-// What Lambda gives back at most, as JSON.
-const MOST_ANSWER = 6 * 1024 * 1024;
+// The maximum size of a Lambda response, as JSON.
+const MAX_RESPONSE_BYTES = 6 * 1024 * 1024;
 
-describe('whatever API Gateway passes on', () => {
+describe('the API function behind API Gateway', () => {
   let scene: AttackScene;
   let serve: Serve;
   let before: unknown;
   beforeAll(async () => {
     scene = await attackScene(memoryStorage());
-    serve = serveOn(scene);
+    serve = createServe(scene);
     before = await scene.untouched();
   });
 
-  test.each(operations)('to $method $path, the function answers as described and shows nothing', async (operation) => {
-    await fc.assert(
-      fc.asyncProperty(requestsTo(operation, createArsenal(scene)), async (request) => {
-        const event = eventOf(request);
-        const got = await answerTo(serve, event);
-        const path = event.rawPath.toWellFormed().split('/').map(encodeURIComponent).join('/');
-        const asked = { ...request, path: `${path}?${event.rawQueryString}` };
-        expect(findProblems(scene.openApi, operations, asked, got)).toEqual([]);
-        await scene.settle();
-      }),
-      repeatable(RUNS),
-    );
-  });
+  test.each(operations)(
+    'responds to hostile requests to $method $path as described and leaks nothing',
+    async (operation) => {
+      await fc.assert(
+        fc.asyncProperty(requestsTo(operation, createArsenal(scene)), async (request) => {
+          const event = toEvent(request);
+          const got = await send(serve, event);
+          const path = event.rawPath.toWellFormed().split('/').map(encodeURIComponent).join('/');
+          const asked = { ...request, path: `${path}?${event.rawQueryString}` };
+          expect(findProblems(scene.openApi, operations, asked, got)).toEqual([]);
+          await scene.settle();
+        }),
+        repeatable(RUNS),
+      );
+    },
+  );
 
-  test('nothing of others is other than it was', () => expectUnharmed(scene, before));
+  test('leaves all data out of the attacker’s reach unchanged', () => expectUnharmed(scene, before));
 });
 
-/** A request as an HTTP API passes it on: its path decoded, headers that are there twice as one, a body in base64. */
-function eventOf({ method, path, headers = [], body }: AttackRequest): HttpEvent & { readonly rawQueryString: string } {
+/** A request as an HTTP API passes it on: the path decoded, duplicate headers joined, the body in base64. */
+function toEvent({ method, path, headers = [], body }: AttackRequest): HttpEvent & { readonly rawQueryString: string } {
   const { pathname, search } = new URL(`http://localhost${path}`);
   const joined: Record<string, string> = {};
   for (const [name, value] of headers) joined[name] = joined[name] === undefined ? value : `${joined[name]},${value}`;
   const claims = { tenant: ATTACKER, sub: 'ann', groups: '[desk]', roles: '[viewer approver operator]' };
   return {
-    ...{ version: '2.0', rawPath: decoded(pathname), rawQueryString: search.slice(1), headers: joined },
+    version: '2.0',
+    rawPath: decodePath(pathname),
+    rawQueryString: search.slice(1),
+    headers: joined,
     ...(body !== undefined && { body: Buffer.from(body).toString('base64'), isBase64Encoded: true }),
     requestContext: {
       domainName: 'api.test',
       http: { method: method.toUpperCase() },
+      // The type of events leaves it out: only a JWT authorizer adds it.
       ...{ authorizer: { jwt: { claims, scopes: null } } },
     },
   };
 }
 
-/** What of a path can be decoded; a gateway refuses the rest before anybody sees it. */
-const decoded = (pathname: string): string =>
+/** Decodes a path; a gateway refuses paths that cannot be decoded. */
+const decodePath = (pathname: string): string =>
   pathname.replaceAll(/(%[0-9a-f]{2})+/gi, (escaped) => Buffer.from(escaped.replaceAll('%', ''), 'hex').toString());
 
 type Serve = ReturnType<typeof createApiHandler>;
 
-/** The function on what the scene has, for callers whom a JWT authorizer let through. */
-const serveOn = ({ runtime, logged, clock }: AttackScene): Serve =>
+/** The API function on the scene's storage, for callers that a JWT authorizer accepted. */
+const createServe = ({ runtime, logged, clock }: AttackScene): Serve =>
   createApiHandler({
     contexts: runtime.contexts,
     identify: identifyFromAuthorizer({
@@ -88,9 +95,9 @@ const serveOn = ({ runtime, logged, clock }: AttackScene): Serve =>
     clock,
   });
 
-async function answerTo(serve: Serve, event: HttpEvent): Promise<AttackResponse> {
+async function send(serve: Serve, event: HttpEvent): Promise<AttackResponse> {
   const answer = await serve(event);
-  expect(JSON.stringify(answer).length).toBeLessThan(MOST_ANSWER);
+  expect(JSON.stringify(answer).length).toBeLessThan(MAX_RESPONSE_BYTES);
   const bytes = Buffer.from(answer.body, answer.isBase64Encoded ? 'base64' : 'utf8');
   return { status: answer.statusCode, headers: new Headers(answer.headers), bytes, text: bytes.toString() };
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { RawJson } from './raw.ts';
 
-/** What is in a line, apart by spaces. */
+/** The words of a line, separated by spaces. */
 export const words = (text: string): readonly string[] => text.split(' ');
 
-/** Texts that have broken something somewhere: ends of strings, other scripts' marks, names of what objects inherit. */
+/** Texts that often break programs: terminators, control and direction marks, inherited property names, markup. */
 export const HOSTILE_TEXTS: readonly string[] = [
   ...['', ' ', '\0', 'a\0b', '\u0001\u001b[31m\u007f', '\r\nset-cookie: a=b', '\ud800', 'a\udc00b', '\ufffe\uffff'],
   ...['\u202e\u2066abc\u2069', '\u200b\ufeff', 'e\u0301', 'ß'.repeat(90), ' user:ann', 'user:ann\0', "' or '1'='1"],
@@ -15,12 +15,12 @@ export const HOSTILE_TEXTS: readonly string[] = [
   ...['"><img src=x onerror=x()>', '; drop table', '9'.repeat(400), 'x'.repeat(257), 'x'.repeat(3000)],
 ];
 
-/** Numbers that are none, or too many, or not quite. */
+/** Numbers that overflow, lose precision or are out of range. */
 const HOSTILE_NUMBERS = ['-0', '-1', '0', '0.5', '1e400', '-1e400', '1e-400', '9007199254740993', '1e21', '4294967296'];
 
 const nested = (levels: number): RawJson => new RawJson(`${'['.repeat(levels)}${']'.repeat(levels)}`);
 
-/** Objects that try to become more than data when they are read, merged or copied. */
+/** Objects that try to pollute prototypes or override methods. */
 const HOSTILE_OBJECTS = [
   '{"__proto__":{"polluted":true}}',
   '{"constructor":{"prototype":{"polluted":true}}}',
@@ -32,7 +32,7 @@ const HOSTILE_OBJECTS = [
   '{"length":4294967295}',
 ];
 
-/** Documents whose `$` nodes are not what they say, or say what nobody here may. */
+/** Documents with invalid or forbidden `$` nodes. */
 const HOSTILE_DOCUMENTS = [
   '{"$":"undefined"}',
   '{"$":"hole"}',
@@ -62,13 +62,13 @@ const HOSTILE_DOCUMENTS = [
   '[{"$":"hole"},{"$":"NaN"},{"$":"-0"}]',
 ];
 
-/** Any character there is, and halves of those that are two. */
+/** Any code point, including lone surrogates. */
 export const anyUnit: fc.Arbitrary<string> = fc.oneof(
   fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code)),
   fc.integer({ min: 0, max: 0xff }).map((code) => String.fromCodePoint(code)),
 );
 
-/** A text that is hostile, or strange, or long. */
+/** A hostile, random or long text. */
 export const hostileText = (): fc.Arbitrary<string> =>
   fc.oneof(
     { arbitrary: fc.constantFrom(...HOSTILE_TEXTS), weight: 4 },
@@ -76,7 +76,7 @@ export const hostileText = (): fc.Arbitrary<string> =>
     { arbitrary: fc.constantFrom('x'.repeat(20_000), '\ud83d'.repeat(3_000), '𝒳'.repeat(10_000)), weight: 1 },
   );
 
-/** A value that nobody asked for, as JSON; some of it no value of JavaScript becomes. */
+/** An unexpected JSON value; some have no equivalent in JavaScript. */
 export const hostileValue = (refs: readonly string[] = []): fc.Arbitrary<unknown> =>
   fc.oneof(
     { arbitrary: hostileText(), weight: 4 },
@@ -90,8 +90,8 @@ export const hostileValue = (refs: readonly string[] = []): fc.Arbitrary<unknown
     { arbitrary: fc.jsonValue({ maxDepth: 3 }), weight: 2 },
   );
 
-/** Bodies that are no JSON, no UTF-8, too large, or JSON of another kind. */
-export const hostileBody = (mostBytes: number): fc.Arbitrary<string | Uint8Array> =>
+/** Bodies that are not JSON, not UTF-8, too large, or JSON of the wrong type. */
+export const hostileBody = (maxBytes: number): fc.Arbitrary<string | Uint8Array> =>
   fc.oneof(
     fc.constantFrom<string | Uint8Array>(
       ...[
@@ -118,8 +118,8 @@ export const hostileBody = (mostBytes: number): fc.Arbitrary<string | Uint8Array
         Uint8Array.of(0xed, 0xa0, 0x80),
       ],
       ...[
-        `"${'x'.repeat(mostBytes)}"`,
-        '['.repeat(mostBytes - 1),
+        `"${'x'.repeat(maxBytes)}"`,
+        '['.repeat(maxBytes - 1),
         '{"a":'.repeat(30_000),
         '"'.repeat(999),
         '\\'.repeat(9),
@@ -140,7 +140,7 @@ const HOSTILE_PARTS = [
   ...words('%0d%0aset-cookie:%20a=b %40token%2Fx'),
 ];
 
-/** Parts of paths that decode to something else, to nothing, twice, or to a step up. */
+/** Path segments that decode to something else, to nothing, twice, or to a parent folder. */
 export const hostilePathPart = (): fc.Arbitrary<string> =>
   fc.oneof(
     {

@@ -1,4 +1,4 @@
-/** What of JSON Schema the description of the API uses. */
+/** The part of JSON Schema that the description of the API uses. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null';
@@ -30,43 +30,44 @@ const KNOWN = new Set(
   ).split(' '),
 );
 
-/** The schema that another one refers to; itself when it refers to none. */
+/** Follows the reference of a schema; returns the schema itself if it has none. */
 export function resolveSchema(schemas: Schemas, schema: JsonSchema): JsonSchema {
   const { $ref } = schema;
   if ($ref === undefined) return schema;
   const name = $ref.replace('#/components/schemas/', '');
   const found = schemas[name];
-  if (!found) throw new Error(`The description refers to ${$ref}, which it does not have.`);
+  if (!found) throw new Error(`Expected the description to contain ${$ref}, which it refers to; it does not.`);
   return resolveSchema(schemas, found);
 }
 
-/** What of a value does not fit a schema, by place. It knows nothing of what the application checks by. */
+/** The errors of a value against a schema, with their paths; independent of the application's own validation. */
 export function schemaErrors(schemas: Schemas, given: JsonSchema, value: unknown, at = ''): readonly string[] {
   const schema = resolveSchema(schemas, given);
   for (const keyword of Object.keys(schema))
-    if (!KNOWN.has(keyword)) throw new Error(`The description uses ${keyword}, which is not looked at here.`);
-  const fault = (text: string) => [`${at || '/'} ${text}: ${JSON.stringify(value)?.slice(0, 120)}`];
+    if (!KNOWN.has(keyword))
+      throw new Error(`Expected only known keywords in the description; found ${keyword}, which this check lacks.`);
+  const error = (text: string) => [`${at || '/'} ${text}: ${JSON.stringify(value)?.slice(0, 120)}`];
   if (schema.anyOf) {
     const each = schema.anyOf.map((one) => schemaErrors(schemas, one, value, at));
-    return each.some(({ length }) => length === 0) ? [] : fault('fits none of several');
+    return each.some(({ length }) => length === 0) ? [] : error('matches no alternative');
   }
-  if (schema.enum && !schema.enum.includes(value)) return fault(`is none of ${schema.enum.join(', ')}`);
-  if ('const' in schema && schema.const !== value) return fault(`is not ${schema.const}`);
-  if (schema.type !== undefined && !isOf(schema.type, value)) return fault(`is no ${schema.type}`);
-  if (typeof value === 'string') return faultsOfText(schema, value).flatMap(fault);
-  if (typeof value === 'number') return isWithin(schema, value) ? [] : fault('is out of range');
+  if (schema.enum && !schema.enum.includes(value)) return error(`is not one of ${schema.enum.join(', ')}`);
+  if ('const' in schema && schema.const !== value) return error(`is not ${schema.const}`);
+  if (schema.type !== undefined && !hasType(schema.type, value)) return error(`is not of type ${schema.type}`);
+  if (typeof value === 'string') return textErrors(schema, value).flatMap(error);
+  if (typeof value === 'number') return isWithin(schema, value) ? [] : error('is out of range');
   if (Array.isArray(value)) {
     const { items, maxItems = Infinity } = schema;
-    if (value.length > maxItems) return fault('has too many items');
+    if (value.length > maxItems) return error('has too many items');
     return items ? value.flatMap((item, i) => schemaErrors(schemas, items, item, `${at}/${i}`)) : [];
   }
-  return isObject(value) && schema.type === 'object' ? faultsOfFields(schemas, schema, value, at) : [];
+  return isObject(value) && schema.type === 'object' ? fieldErrors(schemas, schema, value, at) : [];
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function isOf(type: NonNullable<JsonSchema['type']>, value: unknown): boolean {
+function hasType(type: NonNullable<JsonSchema['type']>, value: unknown): boolean {
   if (type === 'object') return isObject(value);
   if (type === 'array') return Array.isArray(value);
   if (type === 'integer') return Number.isInteger(value);
@@ -74,20 +75,21 @@ function isOf(type: NonNullable<JsonSchema['type']>, value: unknown): boolean {
   return typeof value === type;
 }
 
-// As RFC 3339 has it, which knows no year of five digits.
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+// The format of RFC 3339, which has no years of five digits.
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-function faultsOfText({ minLength = 0, maxLength = Infinity, pattern, format }: JsonSchema, text: string): string[] {
-  if (text.length < minLength || text.length > maxLength) return ['has another length'];
+function textErrors({ minLength = 0, maxLength = Infinity, pattern, format }: JsonSchema, text: string): string[] {
+  if (text.length < minLength || text.length > maxLength) return ['has the wrong length'];
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(text)) return [`does not match ${pattern}`];
-  if (format === 'date-time' && !(MOMENT.test(text) && Number.isFinite(Date.parse(text)))) return ['is no moment'];
+  if (format === 'date-time' && !(DATE_TIME.test(text) && Number.isFinite(Date.parse(text))))
+    return ['is not a date-time'];
   return [];
 }
 
 const isWithin = ({ minimum = -Infinity, maximum = Infinity, exclusiveMinimum }: JsonSchema, value: number): boolean =>
   value >= minimum && value <= maximum && (exclusiveMinimum === undefined || value > exclusiveMinimum);
 
-function faultsOfFields(
+function fieldErrors(
   schemas: Schemas,
   { properties = {}, required = [], additionalProperties = true, propertyNames }: JsonSchema,
   value: Readonly<Record<string, unknown>>,
@@ -95,14 +97,14 @@ function faultsOfFields(
 ): readonly string[] {
   const missing = required.filter((name) => !Object.hasOwn(value, name)).map((name) => `${at}/${name} is missing`);
   const wrong = Object.entries(value).flatMap(([name, field]) => {
-    const place = `${at}/${name}`;
-    const named = propertyNames ? schemaErrors(schemas, propertyNames, name, place) : [];
+    const path = `${at}/${name}`;
+    const named = propertyNames ? schemaErrors(schemas, propertyNames, name, path) : [];
     if (Object.hasOwn(properties, name))
-      return [...named, ...schemaErrors(schemas, properties[name] ?? {}, field, place)];
-    if (additionalProperties === false) return [`${place} is not described`];
+      return [...named, ...schemaErrors(schemas, properties[name] ?? {}, field, path)];
+    if (additionalProperties === false) return [`${path} is not described`];
     return additionalProperties === true
       ? named
-      : [...named, ...schemaErrors(schemas, additionalProperties, field, place)];
+      : [...named, ...schemaErrors(schemas, additionalProperties, field, path)];
   });
   return [...missing, ...wrong];
 }

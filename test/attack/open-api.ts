@@ -1,6 +1,6 @@
 import type { JsonSchema } from './json-schema.ts';
 
-/** What of a description in OpenAPI is looked at. */
+/** The part of an OpenAPI document that the tests read. */
 export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
@@ -25,7 +25,7 @@ interface Response {
   readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema }>>;
 }
 
-/** One thing that the application does, as its description has it. */
+/** One described operation. */
 export interface Operation {
   readonly name: string;
   readonly method: string;
@@ -33,28 +33,32 @@ export interface Operation {
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly body: JsonSchema | undefined;
-  /** The types of bodies that it takes. */
+  /** The content types that it accepts. */
   readonly types: readonly string[];
   readonly responses: Readonly<Record<string, Response>>;
-  /** Empty where everybody may who has the link. */
+  /** The roles that may call it; empty if an approval link is enough. */
   readonly roles: readonly string[];
 }
 
-/** Everything that a description has. */
+/** All operations of a description. */
 export const operationsOf = ({ paths }: OpenApi): readonly Operation[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]): Operation => {
       const { content = {} } = described.requestBody ?? {};
       return {
-        ...{ path, name: described.operationId, method: method.toUpperCase(), responses: described.responses },
+        path,
+        name: described.operationId,
+        method: method.toUpperCase(),
+        responses: described.responses,
         parameters: described.parameters ?? [],
-        ...{ body: content['application/json']?.schema, types: Object.keys(content) },
+        body: content['application/json']?.schema,
+        types: Object.keys(content),
         roles: described['x-waitstate-roles'],
       };
     }),
   );
 
-/** What a URL addresses: all operations at its path, whatever their method. */
+/** All operations at the path of a URL, with any method. */
 export function operationsAt(operations: readonly Operation[], url: URL): readonly Operation[] {
   const parts = url.pathname.split('/');
   return operations.filter(({ path }) => {

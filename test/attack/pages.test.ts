@@ -8,7 +8,7 @@ import { type AttackScene, attacker, attackScene } from './scene.ts';
 
 const RUNS = 60;
 
-/** Every page and form of the console: no description has them, so the application itself is asked. */
+/** Every page and form of the console, read from the routes because the OpenAPI document has no pages. */
 const pages = createApi({
   runtime: {} as never,
   identify: () => undefined,
@@ -17,35 +17,35 @@ const pages = createApi({
   .routes.filter(({ method, path }) => method !== 'ALL' && (path.startsWith('/console') || path === '/'))
   .map(({ method, path }) => ({ method, path: path.replaceAll(/:(\w+)/g, '{$1}') }));
 
-describe('whatever is sent to the console', () => {
+describe('the console under hostile requests', () => {
   let scene: AttackScene;
   let before: unknown;
   let names: readonly string[];
   beforeAll(async () => {
     scene = await attackScene(memoryStorage());
     before = await scene.untouched();
-    names = await namesIn(scene);
+    names = await findNames(scene);
   });
 
-  test.each(pages)('as $method $path, nobody sees anything of another tenant or of the insides', async (page) => {
+  test.each(pages)('shows nothing of another tenant and no internals on $method $path', async (page) => {
     const own = createArsenal(scene);
     const arsenal = { ...own, samples: own.samples.map((sample) => ({ ...sample, ...FIELDS })) };
     const described = operationsOf(scene.openApi);
-    const statuses = await attack(scene, pageOf(page, names), { runs: RUNS, arsenal, described });
-    expect([...statuses], 'It must also do what it does.').toContainEqual(expect.toSatisfy((status) => status < 400));
+    const statuses = await attack(scene, toOperation(page, names), { runs: RUNS, arsenal, described });
+    expect([...statuses], 'Some requests must succeed.').toContainEqual(expect.toSatisfy((status) => status < 400));
   });
 
-  test('nothing of others is other than it was', () => expectUnharmed(scene, before));
+  test('leaves all data out of the attacker’s reach unchanged', () => expectUnharmed(scene, before));
 });
 
-// What forms and queries are filled in with so that something comes of them.
+// Values for forms and queries with which requests succeed.
 const FIELDS = {
   ...{ version: '2', before: '1', after: '2', name: 'seat', value: '1', why: 'over', agent: 'trips', input: '{}' },
   ...{ answer: 'approve', by: 'user:ann' },
 };
 
-/** A page as if it were described: it takes any of these names in its query, or as fields of its form. */
-function pageOf(
+/** An operation for a page, with these names as query parameters or as form fields. */
+function toOperation(
   { method, path }: { readonly method: string; readonly path: string },
   names: readonly string[],
 ): Operation {
@@ -63,8 +63,8 @@ function pageOf(
   };
 }
 
-/** The names of all fields, and of all that links ask for, on the pages of the console. */
-async function namesIn(scene: AttackScene): Promise<readonly string[]> {
+/** The names of all form fields and query parameters on the pages of the console. */
+async function findNames(scene: AttackScene): Promise<readonly string[]> {
   const names = new Set(Object.keys(FIELDS));
   const run = scene.own.runs.find((each) => each.endsWith('-asks')) ?? '';
   for (const { method, path } of pages) {

@@ -1,4 +1,4 @@
-/** JSON as text, for what no value of JavaScript becomes: `1e400`, a key twice, a key `__proto__`. */
+/** JSON as text, for JSON without an equivalent in JavaScript: `1e400`, a duplicate key, a key `__proto__`. */
 export class RawJson {
   readonly text: string;
 
@@ -7,7 +7,7 @@ export class RawJson {
   }
 }
 
-/** The JSON of a value in which some parts are given as text. */
+/** Serializes a value that may contain raw JSON. */
 export function textOf(value: unknown): string {
   if (value instanceof RawJson) return value.text;
   if (Array.isArray(value)) return `[${value.map(textOf).join(',')}]`;

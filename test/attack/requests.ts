@@ -10,18 +10,18 @@ import { type KnownValues, recordsWith, SchemaValues } from './schema-values.ts'
 type Request = Omit<AttackRequest, 'as'>;
 type Values = Readonly<Record<string, unknown>>;
 
-/** What an attacker has to build requests of. */
+/** What an attacker builds requests from. */
 export interface Arsenal {
   readonly openApi: OpenApi;
-  /** Real ids, tokens, hashes and cursors: their own, and those of the other tenant that they came to know. */
+  /** Real ids, tokens, hashes and cursors: the attacker's own, and some of the other tenant. */
   readonly known: KnownValues;
-  /** Such of them as belong together: whoever sends these is answered. */
+  /** Sets of values that belong together, with which requests succeed. */
   readonly samples: readonly Readonly<Record<string, unknown>>[];
-  /** Documents that point at payloads of others. */
+  /** Documents that refer to payloads of other runs. */
   readonly refs: readonly string[];
 }
 
-/** Parts of a request, each as it is meant to be or not. */
+/** The parts of a request, each valid or not. */
 interface Parts {
   readonly method: string;
   readonly path: Values;
@@ -30,10 +30,10 @@ interface Parts {
   readonly body: unknown;
 }
 
-const MOST_BODY = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
 
-/** Requests to one operation: such as it takes, such as are a little off, and such as nobody would send by accident. */
+/** Requests to one operation: valid ones, slightly wrong ones, and hostile ones. */
 export function requestsTo(operation: Operation, { openApi, known, samples, refs }: Arsenal): fc.Arbitrary<Request> {
   const { schemas } = openApi.components;
   const plausible = fc.constantFrom(...samples).chain((sample) => {
@@ -41,34 +41,34 @@ export function requestsTo(operation: Operation, { openApi, known, samples, refs
       name,
       name in sample ? [value] : [value].flat(),
     ]);
-    return partsOf(
+    return createParts(
       operation,
       new SchemaValues(schemas, Object.fromEntries(only), { always: true }),
       Object.keys(sample),
     );
   });
-  const parts = fc.oneof(plausible, partsOf(operation, new SchemaValues(schemas, known)));
+  const parts = fc.oneof(plausible, createParts(operation, new SchemaValues(schemas, known)));
   const takesJson = operation.types.includes('application/json');
-  const sent = parts.map((each) => requestOf(operation, each));
+  const sent = parts.map((each) => toRequest(operation, each));
   const broken = (change: (request: Request) => fc.Arbitrary<Request>) => sent.chain(change);
   return fc.oneof(
     { arbitrary: sent, weight: 6 },
-    { arbitrary: formsOf(operation, parts), weight: !operation.types.includes(FORM) ? 0 : takesJson ? 3 : 30 },
-    { arbitrary: fc.tuple(parts, hostileValue(refs), fc.nat()).map(oneValueOff(operation)), weight: 6 },
-    { arbitrary: broken((request) => hostileBody(MOST_BODY).map((body) => withBody(request, body))), weight: 2 },
-    { arbitrary: broken((request) => fc.constantFrom(...TYPES).map((type) => ofType(request, type))), weight: 1 },
-    { arbitrary: fc.tuple(sent, hostilePathPart(), fc.nat()).map(otherPath), weight: 3 },
+    { arbitrary: createForms(operation, parts), weight: !operation.types.includes(FORM) ? 0 : takesJson ? 3 : 30 },
+    { arbitrary: fc.tuple(parts, hostileValue(refs), fc.nat()).map(changeOneValue(operation)), weight: 6 },
+    { arbitrary: broken((request) => hostileBody(MAX_BODY_BYTES).map((body) => withBody(request, body))), weight: 2 },
+    { arbitrary: broken((request) => fc.constantFrom(...TYPES).map((type) => withType(request, type))), weight: 1 },
+    { arbitrary: fc.tuple(sent, hostilePathPart(), fc.nat()).map(changePath), weight: 3 },
     { arbitrary: broken((request) => fc.constantFrom(...QUERIES).map((more) => withQuery(request, more))), weight: 2 },
     { arbitrary: broken((request) => fc.constantFrom(...HEADERS).map((more) => withHeader(request, more))), weight: 2 },
     {
-      arbitrary: broken((request) => fc.constantFrom(...METHODS).map((method) => byMethod(request, method))),
+      arbitrary: broken((request) => fc.constantFrom(...METHODS).map((method) => withMethod(request, method))),
       weight: 1,
     },
   );
 }
 
-/** The parts of requests as they are described; `given` are there even where they are not required. */
-function partsOf(operation: Operation, fitting: SchemaValues, given: readonly string[] = []): fc.Arbitrary<Parts> {
+/** The parts of valid requests; parameters in `given` are present even if they are optional. */
+function createParts(operation: Operation, fitting: SchemaValues, given: readonly string[] = []): fc.Arbitrary<Parts> {
   const valuesOf = (where: Parameter['in']): fc.Arbitrary<Values> => {
     const here = operation.parameters.filter((parameter) => parameter.in === where);
     const required = here.filter(({ name, required }) => required || given.includes(name)).map(({ name }) => name);
@@ -83,7 +83,7 @@ function partsOf(operation: Operation, fitting: SchemaValues, given: readonly st
   });
 }
 
-function requestOf({ path: template }: Operation, { method, path, query, headers, body }: Parts): Request {
+function toRequest({ path: template }: Operation, { method, path, query, headers, body }: Parts): Request {
   const where = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => pathPart(String(path[name] ?? '')));
   const search = Object.entries(query).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((each) => `${encoded(name)}=${encoded(plain(each))}`),
@@ -93,7 +93,7 @@ function requestOf({ path: template }: Operation, { method, path, query, headers
   return body === undefined ? request : withBody(request, textOf(body));
 }
 
-/** An id as the application itself writes it, or percent-encoded as it allows. */
+/** An id in the application's own encoding, or percent-encoded, which it also accepts. */
 const pathPart = (id: string): string =>
   id.length % 2 === 0 && id.isWellFormed() && id !== '' ? encodePathId(id) : encoded(id);
 
@@ -104,16 +104,16 @@ const MAY_HAVE_BODY = /^(?!GET$|HEAD$)/;
 
 function withBody(request: Request, body: string | Uint8Array): Request {
   if (!MAY_HAVE_BODY.test(request.method)) return request;
-  return ofType({ ...request, body }, 'application/json');
+  return withType({ ...request, body }, 'application/json');
 }
 
-function ofType(request: Request, type: string): Request {
+function withType(request: Request, type: string): Request {
   const others = request.headers?.filter(([name]) => name !== 'content-type') ?? [];
   return { ...request, headers: type === '' ? others : [...others, ['content-type', type]] };
 }
 
-/** Fields as a form of a browser sends them; of a browser that somebody else wrote. */
-const formsOf = (operation: Operation, parts: fc.Arbitrary<Parts>): fc.Arbitrary<Request> =>
+/** Form submissions, some with hostile fields. */
+const createForms = (operation: Operation, parts: fc.Arbitrary<Parts>): fc.Arbitrary<Request> =>
   fc
     .tuple(
       parts,
@@ -125,22 +125,22 @@ const formsOf = (operation: Operation, parts: fc.Arbitrary<Parts>): fc.Arbitrary
         ([name, value]) => `${encoded(name)}=${encoded(plain(value))}`,
       );
       const body = [...fields, ...(more === '' ? [] : [more, `comment=${encoded(text)}`])].join('&');
-      const request = requestOf(operation, { ...each, body: undefined });
-      return ofType(withHeader({ ...request, body }, ['accept', 'text/html']), FORM);
+      const request = toRequest(operation, { ...each, body: undefined });
+      return withType(withHeader({ ...request, body }, ['accept', 'text/html']), FORM);
     });
 
-/** One value in any place is another, is gone, or is there beside the others. */
-function oneValueOff(operation: Operation) {
+/** Replaces, removes or adds one value in any part of a request. */
+function changeOneValue(operation: Operation) {
   return ([parts, value, choice]: [Parts, unknown, number]): Request => {
-    const places = (['path', 'query', 'headers'] as const).filter((part) => Object.keys(parts[part]).length > 0);
-    const place = operation.body && choice % 4 !== 0 ? 'body' : places[choice % Math.max(1, places.length)];
-    if (place === undefined) return requestOf(operation, parts);
-    return requestOf(operation, { ...parts, [place]: changed(parts[place], value, choice) });
+    const targets = (['path', 'query', 'headers'] as const).filter((part) => Object.keys(parts[part]).length > 0);
+    const target = operation.body && choice % 4 !== 0 ? 'body' : targets[choice % Math.max(1, targets.length)];
+    if (target === undefined) return toRequest(operation, parts);
+    return toRequest(operation, { ...parts, [target]: changeInside(parts[target], value, choice) });
   };
 }
 
-/** A value with one thing changed somewhere in it. */
-function changed(value: unknown, to: unknown, choice: number): unknown {
+/** A value with one change somewhere in it. */
+function changeInside(value: unknown, to: unknown, choice: number): unknown {
   const entries = Object.entries(Object(value));
   if (typeof value !== 'object' || value === null || (entries.length === 0 && choice % 3 !== 0)) return to;
   const kind = choice % 5;
@@ -149,15 +149,15 @@ function changed(value: unknown, to: unknown, choice: number): unknown {
   const fields = entries.filter(([name]) => name !== key);
   if (kind === 0) return Object.fromEntries([...entries, [MORE[next % MORE.length] ?? '', to]]);
   if (kind === 1) return Object.fromEntries(fields);
-  if (kind === 2) return Object.fromEntries([...fields, [key, changed(inner, to, next)]]);
+  if (kind === 2) return Object.fromEntries([...fields, [key, changeInside(inner, to, next)]]);
   return Object.fromEntries([...fields, [key, to]]);
 }
 
-function otherPath([request, part, choice]: [Request, string, number]): Request {
+function changePath([request, part, choice]: [Request, string, number]): Request {
   const [pathname = '', search] = request.path.split('?');
   const parts = pathname.split('/');
   const at = 1 + (choice % Math.max(1, parts.length - 1));
-  // Mostly in the place of another part: what is longer or shorter is found by nobody.
+  // Mostly replaces a segment, because longer or shorter paths match no route.
   const made =
     choice % 5 === 0 ? parts.toSpliced(at, 0, part) : choice % 7 === 0 ? [...parts, part] : parts.with(at, part);
   return { ...request, path: `${made.join('/')}${search === undefined ? '' : `?${search}`}` };
@@ -168,12 +168,12 @@ const withQuery = (request: Request, more: string): Request => ({
   path: `${request.path}${request.path.includes('?') ? '&' : '?'}${more}`,
 });
 
-/** One more header; one that is there already is then there twice. */
+/** Adds a header; an existing one is then sent twice. */
 const withHeader = (request: Request, header: Header): Request => ({
   ...request,
   headers: [...(request.headers ?? []), header],
 });
 
-function byMethod({ body, ...request }: Request, method: string): Request {
+function withMethod({ body, ...request }: Request, method: string): Request {
   return { ...request, method, ...(MAY_HAVE_BODY.test(method.toUpperCase()) && { body }) };
 }

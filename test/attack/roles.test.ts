@@ -17,7 +17,7 @@ const parts: Readonly<Record<string, string>> = {
   token: 'x',
 };
 
-describe('who may not', () => {
+describe('a caller without the required role', () => {
   const { storage, calls } = counted(memoryStorage());
   let scene: AttackScene;
   beforeAll(async () => {
@@ -33,12 +33,12 @@ describe('who may not', () => {
     for (const roles of denied) expect(await ask(attacker({ roles })), roles.join()).toMatchObject({ status: 403 });
     if (!isForAll) expect(await ask(undefined)).toMatchObject({ status: 401 });
     expect(calls).toEqual(before);
-    // And who may is not stopped for that.
+    // Callers with the role are not refused.
     for (const roles of subsets.filter((each) => !denied.includes(each) && each.length > 0))
       expect((await ask(attacker({ roles }))).status, roles.join()).not.toBe(401);
   });
 
-  test('is refused whatever a request says of itself', async () => {
+  test('is refused whatever identity or role the request claims', async () => {
     const headers = [
       ...['x-tenant', 'x-user', 'x-roles', 'x-amzn-oidc-identity', 'x-forwarded-user', 'x-api-key'].map(
         (name) => [name, 'operator'] as const,

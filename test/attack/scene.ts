@@ -10,23 +10,23 @@ import { TestClock } from '../../lambda/testing.ts';
 import type { OpenApi } from './open-api.ts';
 import { type SeededRuns, seedRuns, trips } from './seed-runs.ts';
 
-/** In every text of the tenant that is attacked, and in nothing that the attacker knows. */
+/** Part of every text of the attacked tenant, and of nothing that the attacker knows. */
 export const MARK = 'zqxjkv';
 export const VICTIM = 'south';
 export const ATTACKER = 'north';
 
-/** What is asked of the application. */
+/** A request to the application. */
 export interface AttackRequest {
   readonly method: string;
-  /** As it is sent, query included. */
+  /** The path as sent, query included. */
   readonly path: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: string | Uint8Array | undefined;
-  /** Nobody is undefined. */
+  /** The caller; undefined if not authenticated. */
   readonly as?: Caller | undefined;
 }
 
-/** What was answered. */
+/** The response of the application. */
 export interface AttackResponse {
   readonly status: number;
   readonly headers: Headers;
@@ -34,26 +34,29 @@ export interface AttackResponse {
   readonly text: string;
 }
 
-/** What the attacker has in their own runs tries to be markup on a page. */
+/** A text in the attacker's own runs that tries to inject markup into a page. */
 export const markupText = (what: string): string => `our ${what}"><img src=x onerror=x()><script>x()</script>`;
 
-/** Whoever an attacker is: somebody of their own tenant, who may do everything there. */
+/** The attacker: a caller with all roles in their own tenant. */
 export const attacker = (
   fields: Partial<Omit<Caller, 'roles'>> & { readonly roles?: readonly Role[] } = {},
 ): Caller => ({
-  ...{ tenant: ATTACKER, person: 'user:ann', groups: ['group:desk'], answersForOthers: true },
+  tenant: ATTACKER,
+  person: 'user:ann',
+  groups: ['group:desk'],
+  answersForOthers: true,
   ...fields,
   roles: new Set(fields.roles ?? ROLES),
 });
 
-/** The application with two tenants who have runs of all kinds: one attacks, the other must not notice. */
+/** The application with two tenants that have runs of all kinds: one attacks, the other must stay unaffected. */
 export async function attackScene(storage: Storage) {
   const clock = new TestClock(Date.parse('2026-05-01T10:00:00Z'));
   const logged: string[] = [];
   const queue: Delivery[] = [];
   const deliver = async (delivery: Delivery) => void queue.push(delivery);
-  const place: AgentOptions = { storage, clock, deliver, log: () => {}, chance: () => 0.5 };
-  const running = trips.with(place);
+  const agentOptions: AgentOptions = { storage, clock, deliver, log: () => {}, chance: () => 0.5 };
+  const running = trips.with(agentOptions);
   const { runtime } = running;
   let invocations = 0;
   const app = createApi({
@@ -77,11 +80,11 @@ export async function attackScene(storage: Storage) {
     return { status: response.status, headers: response.headers, bytes, text: Buffer.from(bytes).toString() };
   }
 
-  /** Lets every run that is ready go as far as it can. */
+  /** Runs every READY run until it suspends or ends. */
   async function settle(): Promise<void> {
     for (let next = queue.shift(); next; next = queue.shift())
       if (next.agent === trips.name)
-        // What an agent makes of such inputs is its own affair.
+        // The agent may fail on hostile inputs.
         await running
           .invoke(next, { by: `invocation ${++invocations}`, until: clock.now() + 900_000 })
           .catch(() => undefined);
@@ -89,23 +92,32 @@ export async function attackScene(storage: Storage) {
 
   const operator = (tenant: string): Operator =>
     createOperator({ ...runtime, contexts: withTenant(runtime.contexts, tenant) });
-  const at = { place, operator, settle, clock };
+  const at = { agentOptions, operator, settle, clock };
   const own = await seedRuns(at, { tenant: ATTACKER, prefix: 'own', words: markupText });
   const kept = await seedRuns(at, { tenant: ATTACKER, prefix: 'kept-out-of-reach', words: (what) => `kept ${what}` });
   const theirs = await seedRuns(at, { tenant: VICTIM, prefix: 'known', words: (what) => `${MARK} ${what}` });
   const hidden = await seedRuns(at, { tenant: VICTIM, prefix: `${MARK}-run`, words: (what) => `${MARK} ${what}` });
   const described = await ask({ method: 'GET', path: '/api/openapi.json', as: attacker() });
   return {
-    ...{ app, ask, settle, clock, logged, runtime, storage, operator, own, theirs },
+    app,
+    ask,
+    settle,
+    clock,
+    logged,
+    runtime,
+    storage,
+    operator,
+    own,
+    theirs,
     openApi: JSON.parse(described.text) as OpenApi,
-    /** All that must stay what it is, whatever is asked: the other tenant's, and what of the attacker's own nobody names. */
+    /** All data that no attack may change: that of the other tenant, and the attacker's runs that no request names. */
     async untouched(): Promise<unknown> {
       const all: [SeededRuns, Operator][] = [
         [kept, operator(ATTACKER)],
         [theirs, operator(VICTIM)],
         [hidden, operator(VICTIM)],
       ];
-      const runs = await Promise.all(all.map(async ([furnished, of]) => furnished.readAll(of)));
+      const runs = await Promise.all(all.map(async ([seeded, of]) => seeded.readAll(of)));
       return { runs, list: await operator(VICTIM).runs(), counts: await operator(VICTIM).counts() };
     },
   };

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { anyUnit } from './hostile.ts';
 import { type JsonSchema, resolveSchema, type Schemas } from './json-schema.ts';
 
-/** Values that mean something where the tests are: by the name of a field or parameter. */
+/** Values that exist in the scene, by the name of a field or parameter. */
 export type KnownValues = Readonly<Record<string, readonly unknown[]>>;
 
-/** Makes values that fit schemas; where something is known of a name, it is used most of the time, or always. */
+/** Generates values that match schemas; uses the known values of a name most of the time, or always. */
 export class SchemaValues {
   readonly #schemas: Schemas;
   readonly #known: KnownValues;
@@ -17,40 +17,40 @@ export class SchemaValues {
     this.#always = always;
   }
 
-  /** Values of a schema, for a field or a parameter of this name. */
+  /** Values of a schema for a field or parameter with this name. */
   of(given: JsonSchema, name = ''): fc.Arbitrary<unknown> {
-    const made = this.#made(given);
+    const generated = this.#generate(given);
     const known = Object.hasOwn(this.#known, name) ? this.#known[name] : undefined;
-    if (!known || known.length === 0) return made;
+    if (!known || known.length === 0) return generated;
     return fc.oneof(
       { arbitrary: fc.constantFrom(...known), weight: 5 },
-      { arbitrary: made, weight: this.#always ? 0 : 1 },
+      { arbitrary: generated, weight: this.#always ? 0 : 1 },
     );
   }
 
-  /** Values of the schema of an object, with some fields even where they are not required. */
+  /** Values of an object schema; fields in `given` are present even if they are optional. */
   object(schema: JsonSchema, given: readonly string[]): fc.Arbitrary<unknown> {
     const { properties = {}, required = [], ...rest } = resolveSchema(this.#schemas, schema);
     const there = given.filter((name) => Object.hasOwn(properties, name));
     return this.#object({ ...rest, properties, required: [...required, ...there] });
   }
 
-  #made(given: JsonSchema): fc.Arbitrary<unknown> {
+  #generate(given: JsonSchema): fc.Arbitrary<unknown> {
     const schema = resolveSchema(this.#schemas, given);
-    if (schema.anyOf) return fc.oneof(...schema.anyOf.map((one) => this.#made(one)));
+    if (schema.anyOf) return fc.oneof(...schema.anyOf.map((one) => this.#generate(one)));
     if (schema.enum) return fc.constantFrom(...schema.enum);
     if ('const' in schema) return fc.constant(schema.const);
     switch (schema.type) {
       case 'string':
         return texts(schema);
       case 'integer':
-        return whole(schema);
+        return integers(schema);
       case 'number':
-        return fc.oneof(whole(schema), fc.double({ min: Math.max(0, minimumOf(schema)), max: 1e12, noNaN: true }));
+        return fc.oneof(integers(schema), fc.double({ min: Math.max(0, minimumOf(schema)), max: 1e12, noNaN: true }));
       case 'boolean':
         return fc.boolean();
       case 'array':
-        return fc.array(this.#made(schema.items ?? {}), { maxLength: Math.min(4, schema.maxItems ?? 4) });
+        return fc.array(this.#generate(schema.items ?? {}), { maxLength: Math.min(4, schema.maxItems ?? 4) });
       case 'object':
         return this.#object(schema);
       default:
@@ -71,7 +71,7 @@ export class SchemaValues {
   }
 }
 
-/** Records with all that is required, and of the rest nothing, a little, or anything. */
+/** Records with all required fields and none, some or all of the optional ones. */
 export function recordsWith(
   fields: Readonly<Record<string, fc.Arbitrary<unknown>>>,
   required: readonly string[],
@@ -90,7 +90,7 @@ export function recordsWith(
 const minimumOf = ({ minimum = -Infinity, exclusiveMinimum }: JsonSchema): number =>
   exclusiveMinimum === undefined ? minimum : exclusiveMinimum + Number.EPSILON;
 
-function whole({ minimum, maximum, exclusiveMinimum }: JsonSchema): fc.Arbitrary<number> {
+function integers({ minimum, maximum, exclusiveMinimum }: JsonSchema): fc.Arbitrary<number> {
   const min = Math.max(Number.MIN_SAFE_INTEGER, minimum ?? (exclusiveMinimum === undefined ? 0 : exclusiveMinimum + 1));
   const max = Math.min(Number.MAX_SAFE_INTEGER, maximum ?? Number.MAX_SAFE_INTEGER);
   const near = fc.integer({ min, max: Math.min(max, min + 6) });
@@ -115,7 +115,7 @@ function texts({ minLength = 0, maxLength = 200, pattern, format }: JsonSchema):
   return text.filter(fits);
 }
 
-/** Any JSON, with some of what stands for what JSON lacks. */
+/** Any JSON, sometimes with `$` nodes for values that JSON lacks. */
 const documents = (): fc.Arbitrary<unknown> =>
   fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),

@@ -13,7 +13,7 @@ interface Trip {
 
 const textIn = (input: Trip | null): string => (typeof input?.text === 'string' ? input.text.slice(0, 100) : 'nothing');
 
-/** An agent that puts a text wherever an agent can put one. */
+/** An agent that writes its text to everything that an agent can write to. */
 export const trips = agent({
   name: 'trips',
   state: { initial: (input: Trip | null) => ({ note: textIn(input), seen: [] as string[] }) },
@@ -41,49 +41,49 @@ export const trips = agent({
   },
 });
 
-// Saved by programs of their own, and not by the runtime.
+// Saved through the store, without the runtime.
 const PLAIN = ['plain 1', 'plain 2', 'plain 3', 'plain 4', 'plain 5'];
 const asked = { approvers: ['user:ann'], escalateTo: ['user:bob'], title: 'Go?' };
 
-/** What an agent throws is kept with where it was thrown; here any such place is one of the application. */
+/** An error without a stack trace: a recorded stack would look like a leak of the application's own files. */
 const withoutStack = (message: string): Error => Object.assign(new Error(message), { stack: message });
 
 export interface SeedOptions {
   readonly tenant: string;
-  /** What ids of runs begin with. */
+  /** The prefix of run ids. */
   readonly prefix: string;
   readonly words: (what: string) => string;
 }
 
-interface Around {
-  readonly place: AgentOptions;
+interface SeedScene {
+  readonly agentOptions: AgentOptions;
   readonly clock: Clock;
   readonly operator: (tenant: string) => Operator;
   readonly settle: () => Promise<void>;
 }
 
-/** Runs of all kinds that a tenant has, and what opens them. */
+/** The runs of a tenant, with their payloads, tokens and cursors. */
 export interface SeededRuns {
   readonly runs: readonly string[];
-  /** What newest checkpoints point at, and what approvals show. */
+  /** The payloads of newest checkpoints, and those that approvals show. */
   readonly payloads: readonly string[];
   readonly shownPayloads: readonly string[];
-  /** Values of parameters that belong together. */
+  /** Sets of parameter values that belong together. */
   readonly samples: readonly Readonly<Record<string, unknown>>[];
   readonly tokens: readonly string[];
-  /** Hashes of what approvals show. */
+  /** Hashes of the content that approvals show. */
   readonly shown: readonly string[];
   readonly cursors: readonly string[];
-  /** All that there is to see of them. */
+  /** Reads everything that an operator can see of the runs. */
   readAll(operator: Operator): Promise<unknown>;
 }
 
-/** Gives a tenant runs of all kinds, with words of its own in every place. */
-export async function seedRuns(around: Around, { tenant, prefix, words }: SeedOptions): Promise<SeededRuns> {
-  const { place, clock, settle } = around;
-  const operator = around.operator(tenant);
-  const storage = place.storage as Storage;
-  const own = trips.with({ ...place, tenant });
+/** Creates runs of all kinds for a tenant, with its own words in every text. */
+export async function seedRuns(scene: SeedScene, { tenant, prefix, words }: SeedOptions): Promise<SeededRuns> {
+  const { agentOptions, clock, settle } = scene;
+  const operator = scene.operator(tenant);
+  const storage = agentOptions.storage as Storage;
+  const own = trips.with({ ...agentOptions, tenant });
   const store = createCheckpointStore(storage, { tenant, clock: () => clock.now() });
   const id = (kind: string) => `${prefix}-${kind}`;
   const start = async (kind: string, input: Trip = { text: words('text') }) => {
@@ -110,8 +110,13 @@ export async function seedRuns(around: Around, { tenant, prefix, words }: SeedOp
   await settle();
   await operator.start({ agent: 'elsewhere', id: id('ready'), input: { text: words('input') } });
   const plain = await store.save({
-    ...{ run: id('plain'), name: 'begin', step: words('step'), labels: { why: words('label') }, owner: words('owner') },
-    ...{ state: { text: words('state'), shot: payload(words('bytes')) }, toolResults: { call: words('result') } },
+    run: id('plain'),
+    name: 'begin',
+    step: words('step'),
+    labels: { why: words('label') },
+    owner: words('owner'),
+    state: { text: words('state'), shot: payload(words('bytes')) },
+    toolResults: { call: words('result') },
   });
   await store.save({ run: id('plain'), state: { text: words('state 2') }, expectedVersion: plain });
   for (const kind of PLAIN) await store.save({ run: id(kind), state: { text: words('state') } });
@@ -159,6 +164,6 @@ export async function seedRuns(around: Around, { tenant, prefix, words }: SeedOp
   };
 }
 
-/** The ids of payloads that a document points at. */
+/** The ids of the payloads that a document refers to. */
 const payloadIdsIn = (doc: unknown): readonly string[] =>
   [...JSON.stringify(doc ?? null).matchAll(/\["payload","([^"]+)"/g)].map(([, id = '']) => id);

@@ -6,11 +6,11 @@ import { type OpenApi, type Operation, operationsOf } from './open-api.ts';
 import { type AttackScene, attacker, attackScene, MARK, VICTIM } from './scene.ts';
 
 const operations = operationsOf(toOpenApi(ROUTES) as OpenApi);
-const ofRuns = operations.filter(({ path }) => path.includes('{run}'));
-// As long as the one that is there: only the id differs.
-const [THEIRS, NOBODYS] = ['known-asks', 'nobod-asks'];
+const runOperations = operations.filter(({ path }) => path.includes('{run}'));
+// Of the same length, so that responses can differ only in the id.
+const [THEIRS, MISSING] = ['known-asks', 'nobod-asks'];
 
-describe('what is another tenant’s', () => {
+describe('a run of another tenant', () => {
   let scene: AttackScene;
   let before: unknown;
   beforeAll(async () => {
@@ -18,13 +18,13 @@ describe('what is another tenant’s', () => {
     before = await scene.untouched();
   });
 
-  test.each(ofRuns)('does not exist for $method $path', async (operation) => {
+  test.each(runOperations)('does not exist for $method $path', async (operation) => {
     const theirs = await ask(scene, operation, THEIRS);
-    const nobodys = await ask(scene, operation, NOBODYS);
-    expect(theirs.replaceAll(THEIRS, NOBODYS)).toBe(nobodys);
+    const missing = await ask(scene, operation, MISSING);
+    expect(theirs.replaceAll(THEIRS, MISSING)).toBe(missing);
   });
 
-  test('does not come by naming its tenant', async () => {
+  test('stays hidden from a request that names its tenant', async () => {
     const names = ['tenant', 'tenantId', 'x-tenant', 'x-waitstate-tenant', 'x-amzn-oidc-tenant'];
     const headers = [
       ...names.map((name) => [name, VICTIM] as const),
@@ -50,7 +50,7 @@ describe('what is another tenant’s', () => {
         }
   });
 
-  test('does not come by its cursor, its payloads or a document that points at them', async () => {
+  test('stays hidden from a request with its cursor, its payloads or a document that refers to them', async () => {
     const { own, theirs } = scene;
     const as = attacker();
     for (const cursor of theirs.cursors) {
@@ -95,7 +95,7 @@ describe('what is another tenant’s', () => {
     }
   });
 
-  test('does not come by the payloads of another run of one’s own either', async () => {
+  test('is as hidden as another run of the same tenant, whose payloads cannot be read either', async () => {
     const as = attacker();
     const { payloads } = await scene.operator('north').checkpoint('own-asks too');
     for (const { id } of payloads) {
@@ -105,10 +105,10 @@ describe('what is another tenant’s', () => {
     }
   });
 
-  test('is as it was after all of that', async () => expect(await scene.untouched()).toEqual(before));
+  test('is unchanged after all these requests', async () => expect(await scene.untouched()).toEqual(before));
 });
 
-/** What an operation answers for a run, in full. What it takes besides is such as it would take. */
+/** The full response of an operation for a run; all other parameters are valid. */
 async function ask(scene: AttackScene, { path, method, body }: Operation, run: string): Promise<string> {
   const [payload = ''] = scene.theirs.payloads;
   const parts: Readonly<Record<string, string>> = { run, payload, approval: 'book', version: 'latest' };

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 
 const ALPHABET = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
 
-/** Tokens that are almost one: cut, extended, in other cases, encoded, and such as decode to the same bytes. */
+/** Variants of a token: cut, extended, in another case, encoded, and others that decode to the same bytes. */
 export function tamperedTokens(token: string): readonly string[] {
   const encoded = (from: number, to: number) =>
     [...token].map((c, i) => (i >= from && i < to ? `%${c.charCodeAt(0).toString(16)}` : c)).join('');
   return [
-    // 43 characters have two bits more than 32 bytes: decoded, four of these would be the same.
+    // 43 characters have two more bits than 32 bytes, so four variants decode to the same bytes.
     ...ALPHABET.map((last) => token.slice(0, -1) + last),
     ...[token.slice(1), token.slice(0, -1), token.slice(0, 8), token + token, [...token].toReversed().join('')],
     ...['=', 'A', '%00', '%20', '%0A', '.json', ';a=b', ',', '~', '%'].map((more) => token + more),

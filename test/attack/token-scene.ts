@@ -12,7 +12,7 @@ import { type Calls, counted } from '../runtime/storages.ts';
 
 export const DAY = 86_400_000;
 
-/** Time that passes a little whenever somebody looks at it, once it is let. */
+/** A clock that advances a little with every reading, once it is started. */
 class TickingClock extends TestClock {
   tickMs = 0;
 
@@ -28,16 +28,16 @@ interface Payment {
   readonly quorum?: number;
 }
 
-/** What was answered to whoever has a link. */
+/** The response to a request by link. */
 export interface TokenResponse {
   readonly status: number;
   readonly code: string | undefined;
   readonly approval: ApprovalDocument | undefined;
-  /** All of it, headers included, byte for byte. */
+  /** The complete response, including headers. */
   readonly whole: string;
 }
 
-/** An agent that asks before it pays, a count of what it paid, and links to what it asks. */
+/** An agent that asks for approval before it pays, a count of its payments, and links to its approvals. */
 export function tokenScene(given: Storage) {
   const { storage, calls } = counted(given);
   const clock = new TickingClock(Date.parse('2026-05-01T10:00:00Z'));
@@ -70,7 +70,7 @@ export function tokenScene(given: Storage) {
     },
   });
 
-  /** Lets every run that is ready go as far as it can, each delivery twice at once, as may happen. */
+  /** Runs every READY run until it suspends or ends; each delivery happens twice at the same time. */
   async function settle(): Promise<void> {
     for (let next = queue.splice(0); next.length > 0; next = queue.splice(0)) {
       const until = clock.now() + 900_000;
@@ -95,7 +95,7 @@ export function tokenScene(given: Storage) {
       await payments.start(input, { id: run });
       await settle();
     },
-    /** A new link to what a run asks. */
+    /** Creates a link to the approval of a run. */
     async link(run: string, person = 'user:ann', days = 7): Promise<string> {
       const at = await runtime.contexts.forRun(run);
       const expiresAt = clock.now() + days * DAY;
@@ -104,28 +104,28 @@ export function tokenScene(given: Storage) {
       return token;
     },
     look: (token: string) => request(`/approvals/${token}`),
-    /** Answers as a program does. */
+    /** Decides with JSON, as a program does. */
     answer: (token: string, answer: string, more: object = {}) =>
       request(`/approvals/${token}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ answer, ...more }),
       }),
-    /** Answers as the form of a page does. */
+    /** Decides with a form, as a browser does. */
     submit: (token: string, answer: string) =>
       request(`/approvals/${token}`, {
         method: 'POST',
         headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'text/html' },
         body: new URLSearchParams({ answer }).toString(),
       }),
-    /** What is recorded of what a run asked. */
+    /** The approval of a run as it is recorded. */
     record: (run: string): Promise<ApprovalDocument> => operator.approval(run, 'pay'),
     sweep: () => sweepDue({ runtime }),
     revoke: async (token: string): Promise<void> => {
       const { revokeToken } = await import('../../lambda/runtime/approvals/tokens.ts');
       await revokeToken(await runtime.contexts.forTenant(), token);
     },
-    /** The requests to the storage that something makes. */
+    /** Counts the storage requests of an action. */
     async requestsOf(act: () => Promise<unknown>): Promise<Calls> {
       const before = { ...calls };
       await act();

@@ -6,10 +6,10 @@ import { DAY, type TokenScene, tokenScene } from './token-scene.ts';
 
 const UNKNOWN = randomBytes(32).toString('base64url');
 
-describeOnEachStorage('a link', (open) => {
+describeOnEachStorage('the token of an approval link', (open) => {
   const loaded = async (): Promise<TokenScene> => tokenScene(await open());
 
-  /** That a token is answered, in every way to use it, exactly as one that nobody ever made. */
+  /** Expects that every use of a token gets exactly the response of an unknown token. */
   async function expectUnknown(scene: TokenScene, token: string): Promise<void> {
     for (const use of USES) {
       const known = await use(scene, UNKNOWN);
@@ -19,7 +19,7 @@ describeOnEachStorage('a link', (open) => {
     }
   }
 
-  it('that was guessed, cut, extended or bent opens nothing, and always in the same words and with the same request', async () => {
+  it('gets the same response after the same storage request if it is guessed, cut, extended or changed', async () => {
     const scene = await loaded();
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
@@ -31,7 +31,7 @@ describeOnEachStorage('a link', (open) => {
     expect(await scene.record('bill 1')).toMatchObject({ status: 'PENDING', votes: [] });
   });
 
-  it('that is put into other paths opens nothing', async () => {
+  it('finds nothing in other paths', async () => {
     const scene = await loaded();
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
@@ -58,7 +58,7 @@ describeOnEachStorage('a link', (open) => {
     expect(await scene.record('bill 1')).toMatchObject({ status: 'PENDING', votes: [] });
   });
 
-  it('given the same answer again gives what is recorded, and given another one is refused', async () => {
+  it('returns the recorded decision if the same one is repeated, and refuses another one', async () => {
     const scene = await loaded();
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
@@ -66,8 +66,8 @@ describeOnEachStorage('a link', (open) => {
     await scene.settle();
     const recorded = await scene.record('bill 1');
     for (const more of [{}, { comment: 'second' }, { edits: { price: 0 } }]) {
-      const { status, approval: told } = await scene.answer(token, 'approve', more);
-      expect({ status, told }).toEqual({ status: 200, told: JSON.parse(JSON.stringify(recorded)) });
+      const { status, approval: returned } = await scene.answer(token, 'approve', more);
+      expect({ status, returned }).toEqual({ status: 200, returned: JSON.parse(JSON.stringify(recorded)) });
       expect(await scene.answer(token, 'reject', more)).toMatchObject({ status: 409, code: 'APPROVAL_DECIDED' });
     }
     expect(await scene.submit(token, 'approve')).toMatchObject({ status: 303 });
@@ -77,7 +77,7 @@ describeOnEachStorage('a link', (open) => {
     expect(scene.paid).toEqual(new Map([['bill 1', 1]]));
   });
 
-  it('answers for nobody else and nothing else, whatever the body says', async () => {
+  it('decides only for its own person and approval, whatever the body contains', async () => {
     const scene = await loaded();
     for (const run of ['bill 1', 'bill 2']) await scene.start(run, { quorum: 2 });
     const ann = await scene.link('bill 1', 'user:ann');
@@ -114,12 +114,12 @@ describeOnEachStorage('a link', (open) => {
     expect(await scene.answer(ann, 'approve', { shown })).toMatchObject({ status: 400 });
     expect(await scene.record('bill 1')).toMatchObject({ status: 'PENDING', votes: [] });
 
-    // Two links of one person are one vote.
+    // Two links of the same person give one vote.
     for (const token of [ann, ann, await scene.link('bill 1', 'user:ann')])
       expect(await scene.answer(token, 'approve')).toMatchObject({ status: 200, approval: { status: 'PENDING' } });
     expect((await scene.record('bill 1')).votes.map(({ by }) => by)).toEqual(['user:ann']);
     expect(await scene.record('bill 2')).toMatchObject({ status: 'PENDING', votes: [] });
-    // Somebody who is not asked has no vote, though they have a link.
+    // A person who is not an approver cannot vote, even with a link.
     const eve = await scene.link('bill 1', 'user:eve');
     expect(await scene.answer(eve, 'approve')).toMatchObject({ status: 403, code: 'NOT_AN_APPROVER' });
     expect(await scene.answer(await scene.link('bill 1', 'user:bob'), 'approve')).toMatchObject({ status: 200 });
@@ -127,7 +127,7 @@ describeOnEachStorage('a link', (open) => {
     expect(scene.paid).toEqual(new Map([['bill 1', 1]]));
   });
 
-  it('shows the payloads of its own approval and of no other', async () => {
+  it('serves only the payloads of its own approval', async () => {
     const scene = await loaded();
     for (const run of ['bill 1', 'bill 2']) await scene.start(run);
     const [one, two] = [await scene.link('bill 1'), await scene.link('bill 2')];
@@ -145,7 +145,7 @@ describeOnEachStorage('a link', (open) => {
     expect((await scene.request(`/approvals/${one}/payloads/${second}`)).whole).toBe(unknown.whole);
   });
 
-  it('is too late at the deadline, to the millisecond, and still says what came of it', async () => {
+  it('cannot decide from the millisecond of the deadline on, and still shows the outcome', async () => {
     const scene = await loaded();
     for (const run of ['bill 1', 'bill 2']) await scene.start(run);
     const [late, inTime] = [await scene.link('bill 1'), await scene.link('bill 2')];
@@ -162,7 +162,7 @@ describeOnEachStorage('a link', (open) => {
     expect(scene.paid).toEqual(new Map([['bill 2', 1]]));
   });
 
-  it('of an approval that is no longer needed is told so', async () => {
+  it('is refused as APPROVAL_WITHDRAWN after a withdrawal or a cancel', async () => {
     const scene = await loaded();
     for (const run of ['withdrawn', 'cancelled']) await scene.start(run);
     const [withdrawn, cancelled] = [await scene.link('withdrawn'), await scene.link('cancelled')];
@@ -177,7 +177,7 @@ describeOnEachStorage('a link', (open) => {
     expect(scene.paid.size).toBe(0);
   });
 
-  it('that has expired, was revoked, or is of a run that is gone is as if it had never been', async () => {
+  it('gets the response of an unknown token if it has expired, was revoked, or its run is gone', async () => {
     const scene = await loaded();
     for (const run of ['bill 1', 'bill 2']) await scene.start(run);
     const [short, revoked, of] = [
@@ -192,7 +192,7 @@ describeOnEachStorage('a link', (open) => {
     await scene.store.delete('bill 2');
     await expectUnknown(scene, of);
 
-    // The same id once more is another run.
+    // A new run under the same id is another run.
     scene.clock.moveTo(scene.clock.now() + 2 * DAY);
     for (let sweep = 0; sweep < 3; sweep++) {
       await scene.sweep();
@@ -206,7 +206,7 @@ describeOnEachStorage('a link', (open) => {
     expect(scene.paid).toEqual(new Map([['bill 2', 1]]));
   });
 
-  it('is in no line of the log, whatever is done with it', async () => {
+  it('is never logged', async () => {
     const scene = await loaded();
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
@@ -226,7 +226,7 @@ describeOnEachStorage('a link', (open) => {
 
 type Use = (scene: TokenScene, token: string) => ReturnType<TokenScene['look']>;
 
-/** All that can be done with a token. */
+/** Every way to use a token. */
 const USES: readonly Use[] = [
   (scene, token) => scene.look(token),
   (scene, token) => scene.request(`/approvals/${token}`, { headers: { accept: 'text/html' } }),

@@ -11,7 +11,7 @@ import { render } from '../../cli/terminal/line.ts';
 let server: LocalServer;
 let folder: string;
 let port = 0;
-const said: string[] = [];
+const printed: string[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'waitstate-wire-'));
@@ -20,7 +20,7 @@ beforeAll(async () => {
     folder,
     port: 0,
     watch: false,
-    print: (line) => void said.push(render(line, (_, text) => text)),
+    print: (line) => void printed.push(render(line, (_, text) => text)),
   });
   await server.ready;
   port = Number(new URL(server.url).port);
@@ -30,8 +30,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A request as bytes; `head` are its lines, with those that every honest one has where they are not given. */
-function bytesOf(line: string, lines: readonly string[] = [], body = ''): Buffer {
+/** A request as bytes; adds the headers that every valid request has unless `lines` has them. */
+function toBytes(line: string, lines: readonly string[] = [], body = ''): Buffer {
   const has = (name: string) => lines.some((each) => each.toLowerCase().startsWith(`${name}:`));
   const own = [
     ...(has('host') ? [] : [`Host: 127.0.0.1:${port}`]),
@@ -41,44 +41,44 @@ function bytesOf(line: string, lines: readonly string[] = [], body = ''): Buffer
   return Buffer.from(`${[line, ...own, ...lines].join('\r\n')}\r\n\r\n${body}`, 'latin1');
 }
 
-/** Sends bytes and gives all that comes back, until the server is done or nothing comes for a while. */
-async function answerTo(bytes: Buffer, { end = false } = {}): Promise<string> {
+/** Sends bytes and returns the response, until the server closes the connection or sends nothing for a while. */
+async function send(bytes: Buffer, { end = false } = {}): Promise<string> {
   const socket = connect(port, '127.0.0.1');
-  const pieces: Buffer[] = [];
-  let heard = Date.now();
-  socket.on('data', (piece: Buffer) => {
-    heard = Date.now();
-    pieces.push(piece);
+  const chunks: Buffer[] = [];
+  let lastDataAt = Date.now();
+  socket.on('data', (chunk: Buffer) => {
+    lastDataAt = Date.now();
+    chunks.push(chunk);
   });
-  const over = closed(socket);
+  const close = whenClosed(socket);
   socket.write(bytes);
   if (end) socket.end();
-  let isOver = false;
-  void over.then(() => {
-    isOver = true;
+  let isClosed = false;
+  void close.then(() => {
+    isClosed = true;
   });
-  while (!isOver && Date.now() - heard < (pieces.length > 0 ? 300 : 2_000)) await pause(10);
+  while (!isClosed && Date.now() - lastDataAt < (chunks.length > 0 ? 300 : 2_000)) await pause(10);
   socket.destroy();
-  await over;
-  return Buffer.concat(pieces).toString('latin1');
+  await close;
+  return Buffer.concat(chunks).toString('latin1');
 }
 
-const closed = (socket: Socket): Promise<unknown> =>
+const whenClosed = (socket: Socket): Promise<unknown> =>
   Promise.race([once(socket, 'close'), once(socket, 'error').then(() => once(socket, 'close'))]).catch(() => undefined);
 
 const statusesIn = (answer: string): readonly number[] =>
   [...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
-/** That an answer is a refusal or an answer, and nothing of the insides; that the server is well, the next one shows. */
+/** Expects a response without a server error or internals, and that the server still answers the next request. */
 async function expectUnharmed(answer: string): Promise<void> {
   for (const status of statusesIn(answer)) expect(status, answer.slice(0, 500)).toBeLessThan(500);
   expect(answer).not.toMatch(/\n\s+at |node_modules|\.[jt]s:\d+|file:\/\//);
   expect(answer).not.toContain(process.cwd());
-  const next = await answerTo(bytesOf('GET /api/me HTTP/1.1'));
+  const next = await send(toBytes('GET /api/me HTTP/1.1'));
   expect(statusesIn(next), next.slice(0, 300)).toEqual([200]);
 }
 
-describe('bytes that are hardly a request', () => {
+describe('a malformed request', () => {
   const lines: readonly string[] = [
     ...[
       'GET',
@@ -119,73 +119,77 @@ describe('bytes that are hardly a request', () => {
     ],
   ];
   it.each(lines.map((line) => [line.length > 60 ? `${line.slice(0, 60)}…` : JSON.stringify(line), line]))(
-    '%s',
+    'does not harm the server with the request line %s',
     async (_, line) => {
-      await expectUnharmed(await answerTo(bytesOf(line)));
+      await expectUnharmed(await send(toBytes(line)));
     },
   );
 
   const heads: readonly (readonly [what: string, lines: readonly string[]])[] = [
     ['no host', ['Host:']],
     ['two hosts', ['Host: 127.0.0.1', 'Host: evil.test']],
-    ['a host that is none', ['Host: \xff\xfe[::']],
-    ['a host with another in it', ['Host: 127.0.0.1@evil.test']],
+    ['an invalid host', ['Host: \xff\xfe[::']],
+    ['a host that contains another host', ['Host: 127.0.0.1@evil.test']],
     ['two authorizations', ['Authorization: Bearer x', 'Authorization: Bearer y']],
-    ['an authorization of bytes', ['Authorization: Bearer \xff\xff']],
+    ['a binary authorization', ['Authorization: Bearer \xff\xff']],
     ['a header without a colon', ['nothing']],
-    ['a header that goes on', ['X-A: a', ' b']],
+    ['a folded header', ['X-A: a', ' b']],
     ['a NUL in a header', ['X-A: a\0b']],
-    ['a name of bytes', ['X\xff: a']],
+    ['a binary header name', ['X\xff: a']],
     ['a thousand headers', Array.from({ length: 1_000 }, (_, i) => `X-${i}: a`)],
     ['a header of 12 KB', [`X-A: ${'a'.repeat(12_000)}`]],
     ['a header of 1 MB', [`X-A: ${'a'.repeat(1_000_000)}`]],
     ['a cookie of 12 KB', [`Cookie: ${'a=b;'.repeat(3_000)}`]],
     ['an upgrade', ['Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13']],
-    ['an accept of nonsense', [`Accept: ${';q=,'.repeat(2_000)}`]],
+    ['a malformed accept header', [`Accept: ${';q=,'.repeat(2_000)}`]],
     ['a range', ['Range: bytes=0-0,5-99999999999999999999']],
     ['an expectation', ['Expect: the worst']],
   ];
-  it.each(heads)('%s', async (_, head) => {
-    await expectUnharmed(await answerTo(bytesOf('GET /api/me HTTP/1.1', head)));
+  it.each(heads)('does not harm the server with %s', async (_, head) => {
+    await expectUnharmed(await send(toBytes('GET /api/me HTTP/1.1', head)));
   });
 
   const json = 'Content-Type: application/json';
   const start = 'POST /api/runs HTTP/1.1';
   const smuggled = `GET /api/counts HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
   const bodies: readonly (readonly [what: string, lines: readonly string[], body: string])[] = [
-    ['a length that is none', [json, 'Content-Length: x'], '{}'],
-    ['a length below none', [json, 'Content-Length: -1'], '{}'],
+    ['an invalid length', [json, 'Content-Length: x'], '{}'],
+    ['a negative length', [json, 'Content-Length: -1'], '{}'],
     ['two lengths', [json, 'Content-Length: 2', 'Content-Length: 50'], '{}'],
     ['a length and chunks', [json, 'Content-Length: 2', 'Transfer-Encoding: chunked'], `0\r\n\r\n${smuggled}`],
-    ['chunks, twice', [json, 'Transfer-Encoding: chunked', 'Transfer-Encoding: identity'], `0\r\n\r\n${smuggled}`],
-    ['chunks of no size', [json, 'Transfer-Encoding: chunked'], 'zz\r\n{}\r\n'],
+    [
+      'two transfer encodings',
+      [json, 'Transfer-Encoding: chunked', 'Transfer-Encoding: identity'],
+      `0\r\n\r\n${smuggled}`,
+    ],
+    ['an invalid chunk size', [json, 'Transfer-Encoding: chunked'], 'zz\r\n{}\r\n'],
     ['a chunk of endless size', [json, 'Transfer-Encoding: chunked'], 'ffffffffffffffff\r\n{}'],
-    ['an encoding that is none', [json, 'Transfer-Encoding: xchunked'], '{}'],
-    ['less than it says, and then no more', [json, 'Content-Length: 500'], '{"agent":'],
-    ['more than it says', [json, 'Content-Length: 2'], `{}${smuggled}`],
-    ['a body of gzip', [json, 'Content-Encoding: gzip', 'Content-Length: 4'], '\x1f\x8b\x08\0'],
-    ['a body that is announced and huge', [json, 'Content-Length: 99999999999'], '{'],
-    ['a form of parts', ['Content-Type: multipart/form-data; boundary=x', 'Content-Length: 9'], '--x\r\n\r\n--x'],
+    ['an unknown transfer encoding', [json, 'Transfer-Encoding: xchunked'], '{}'],
+    ['a body shorter than its length', [json, 'Content-Length: 500'], '{"agent":'],
+    ['a body longer than its length', [json, 'Content-Length: 2'], `{}${smuggled}`],
+    ['a gzip body', [json, 'Content-Encoding: gzip', 'Content-Length: 4'], '\x1f\x8b\x08\0'],
+    ['a huge announced length', [json, 'Content-Length: 99999999999'], '{'],
+    ['a multipart form', ['Content-Type: multipart/form-data; boundary=x', 'Content-Length: 9'], '--x\r\n\r\n--x'],
   ];
-  it.each(bodies)('%s', async (_, head, body) => {
-    const answer = await answerTo(bytesOf(start, head, body), { end: true });
+  it.each(bodies)('does not harm the server with %s', async (_, head, body) => {
+    const answer = await send(toBytes(start, head, body), { end: true });
     await expectUnharmed(answer);
-    // What comes behind a body that ends in two ways is no request of its own.
+    // Bytes after an ambiguous body must not count as a second request.
     expect(statusesIn(answer).length, answer).toBeLessThanOrEqual(1);
   });
 
-  it('many that are never finished do not keep others waiting', async () => {
+  it('does not block others when many are never finished', async () => {
     const sockets = Array.from({ length: 200 }, () => connect(port, '127.0.0.1').on('error', () => {}));
     for (const [i, socket] of sockets.entries()) socket.write(['', 'GET', 'GET / HTTP/1.1\r\nX-A: '][i % 3] ?? '');
     await expectUnharmed('');
     for (const socket of sockets) socket.destroy();
   });
 
-  it('many whose senders leave at once do no harm', async () => {
+  it('does not harm the server when many senders disconnect immediately', async () => {
     for (let i = 0; i < 100; i++) {
       const socket = connect(port, '127.0.0.1').on('error', () => {});
       socket.write(
-        bytesOf(i % 2 ? 'GET /console/runs HTTP/1.1' : start, i % 2 ? [] : [json, 'Content-Length: 100'], '{'),
+        toBytes(i % 2 ? 'GET /console/runs HTTP/1.1' : start, i % 2 ? [] : [json, 'Content-Length: 100'], '{'),
       );
       setTimeout(() => socket.resetAndDestroy(), i % 7);
     }
@@ -193,7 +197,7 @@ describe('bytes that are hardly a request', () => {
     await expectUnharmed('');
   });
 
-  it('leave nothing of themselves in the log, and no error', () => {
-    expect(said.filter((line) => line.includes(server.key) || / at |Error/.test(line))).toEqual([]);
+  it('leaves no key and no error in the log', () => {
+    expect(printed.filter((line) => line.includes(server.key) || / at |Error/.test(line))).toEqual([]);
   });
 });

@@ -71,7 +71,7 @@ describe('docs/reference/command-line.md', () => {
       ['`cancel`, `retry`', ['cancel', 'trip-1', '--yes'], []],
       ['`export --out`', ['export', 'trip-1', '--out', `${folder}/x.jsonl`], []],
       ['`export --check`', ['export', '--check', `${folder}/x.jsonl`], []],
-      ['`doctor`', ['doctor', '--folder', folder], ['mend']],
+      ['`doctor`', ['doctor', '--folder', folder], ['fix']],
     ];
     for (const [row, args, sometimes] of cases) {
       const [line] = (await command([...args, '--json'])).json();

@@ -101,7 +101,7 @@ describe('waitstate doctor on a folder', () => {
     writeFileSync(join(folder, 'records.sqlite'), randomBytes(8192));
     const { code, of } = await examine({}, '--folder', folder);
     expect(code).toBe(1);
-    expect(of('store')).toMatchObject({ status: 'fail', mend: expect.stringContaining('Restore') });
+    expect(of('store')).toMatchObject({ status: 'fail', fix: expect.stringContaining('Restore') });
   });
 
   it('finds a server that does not respond', async () => {
@@ -114,7 +114,7 @@ describe('waitstate doctor on a folder', () => {
     await writeServerFile(folder, { ...file, url: 'http://127.0.0.1:9', port: 9 });
     expect((await examine({}, '--folder', folder)).of('server')).toMatchObject({
       status: 'fail',
-      mend: expect.stringContaining('Stop that process'),
+      fix: expect.stringContaining('Stop that process'),
     });
   });
 });
@@ -199,7 +199,7 @@ describe('waitstate doctor on AWS', () => {
       0,
       {
         ...{ check: 'time to live', status: 'warn', found: 'it is off' },
-        mend: expect.stringMatching(/^Turn it on for the attribute "x".*links.*not deleted/),
+        fix: expect.stringMatching(/^Turn it on for the attribute "x".*links.*not deleted/),
       },
     ]);
     const TimeToLiveSpecification = { AttributeName: 'ttl', Enabled: true };
@@ -207,7 +207,7 @@ describe('waitstate doctor on AWS', () => {
     expect((await examine({ env })).of('time to live')).toMatchObject({
       status: 'warn',
       found: 'it is on for the attribute "ttl"',
-      mend: expect.stringMatching(/^Turn that off\. Turn it on for the attribute "x"/),
+      fix: expect.stringMatching(/^Turn that off\. Turn it on for the attribute "x"/),
     });
   });
 
@@ -288,16 +288,16 @@ describe('waitstate doctor on AWS', () => {
     const env = await setUp({ AWS_ENDPOINT_URL_DYNAMODB: endpoint });
     const { of, code } = await examine({ env });
     expect(code).toBe(1);
-    expect(of('table')).toMatchObject({ status: 'warn', mend: expect.stringContaining('dynamodb:DescribeTable') });
+    expect(of('table')).toMatchObject({ status: 'warn', fix: expect.stringContaining('dynamodb:DescribeTable') });
     expect(of('time to live')).toMatchObject({
       status: 'warn',
-      mend: 'Allow dynamodb:DescribeTimeToLive to check it.',
+      fix: 'Allow dynamodb:DescribeTimeToLive to check it.',
     });
     const access = of('table access');
     expect(access?.status).toBe('fail');
     for (const action of ['dynamodb:Query', 'dynamodb:Query on index/due', 'dynamodb:DeleteItem'])
-      expect(access?.mend).toContain(action);
-    for (const action of ['GetItem', 'PutItem']) expect(access?.mend).not.toMatch(new RegExp(`dynamodb:${action}\\b`));
+      expect(access?.fix).toContain(action);
+    for (const action of ['GetItem', 'PutItem']) expect(access?.fix).not.toMatch(new RegExp(`dynamodb:${action}\\b`));
   });
 
   it('reports that the time to live cannot be checked', async () => {
@@ -333,7 +333,7 @@ describe('waitstate doctor on AWS', () => {
   it('reports an endpoint that does not respond', async () => {
     const env = await setUp({ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:9', AWS_MAX_ATTEMPTS: '1' });
     const { of } = await examine({ env });
-    expect(of('table')).toMatchObject({ status: 'fail', mend: expect.stringContaining('AWS_ENDPOINT_URL_DYNAMODB') });
+    expect(of('table')).toMatchObject({ status: 'fail', fix: expect.stringContaining('AWS_ENDPOINT_URL_DYNAMODB') });
   });
 
   it('checks that the API of a stack responds, requires credentials, and accepts ours', async () => {

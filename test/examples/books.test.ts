@@ -9,18 +9,18 @@ import { freshServices, totalOf } from './simulated.ts';
 
 const source = fileURLToPath(new URL('../../examples/simulated/ledger.ts', import.meta.url));
 
-/** What another process gets when it writes a line. */
-async function writtenElsewhere(amount: number): Promise<number> {
-  const program = `import { books } from ${JSON.stringify(source)};
-    const line = await books('bank').write({ key: 'k', what: 'refund', amount: ${amount} });
+/** Records an entry in another process and returns the amount that is recorded under its key. */
+async function recordInOtherProcess(amount: number): Promise<number> {
+  const program = `import { createLedger } from ${JSON.stringify(source)};
+    const line = await createLedger('bank').record({ key: 'k', what: 'refund', amount: ${amount} });
     console.log(line.amount);`;
   return Number((await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])).stdout);
 }
 
 freshServices();
 
-describe('the books of a simulated service', () => {
-  it('have one line for a key, whoever wrote it first', async () => {
+describe('the ledger of a simulated service', () => {
+  it('keeps the first entry of a key', async () => {
     const bank = createLedger('bank');
     await bank.record({ key: 'k', what: 'refund', amount: 1 });
     expect(await bank.record({ key: 'k', what: 'refund', amount: 2 })).toMatchObject({ amount: 1 });
@@ -28,14 +28,14 @@ describe('the books of a simulated service', () => {
     expect(totalOf(bank)).toBe(4);
     const file = join(String(process.env.WAITSTATE_FOLDER), 'examples', 'bank.jsonl');
     expect(readFileSync(file, 'utf8').match(/\n/g)).toHaveLength(2);
-    // As a process leaves it that looked at the same moment.
+    // A concurrent process may append a second entry with the same key.
     appendFileSync(file, `${JSON.stringify({ key: 'k', what: 'refund', amount: 9 })}\n`);
     expect(totalOf(bank)).toBe(4);
     expect(await bank.record({ key: 'k', what: 'refund', amount: 2 })).toMatchObject({ amount: 1 });
   });
 
-  it('say the same to processes that write at once', async () => {
-    const amounts = await Promise.all([1, 2, 3, 4].map(writtenElsewhere));
+  it('returns the same entry to processes that record it concurrently', async () => {
+    const amounts = await Promise.all([1, 2, 3, 4].map(recordInOtherProcess));
     expect(new Set(amounts).size).toBe(1);
     expect(createLedger('bank').entries()).toEqual([{ key: 'k', what: 'refund', amount: amounts[0] }]);
   });

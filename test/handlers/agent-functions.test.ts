@@ -12,7 +12,8 @@ async function hangingLambda() {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const client = new LambdaClient({
-    ...{ endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1' },
+    endpoint: `http://127.0.0.1:${port}`,
+    region: 'us-east-1',
     credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
   });
   return {
@@ -30,10 +31,8 @@ describe('an agent function that never returns', () => {
   it('times out', async () => {
     await using lambda = await hangingLambda();
     await expect(lambda.functions.invokeAndWait('quotes-fn', {})).rejects.toMatchObject({
-      ...{
-        code: 'TIMED_OUT',
-        message: expect.stringMatching(/"quotes-fn" did not return within 0.2 seconds. Move longer/),
-      },
+      code: 'TIMED_OUT',
+      message: expect.stringMatching(/"quotes-fn" did not return within 0.2 seconds. Move longer/),
     });
   });
 

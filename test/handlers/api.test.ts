@@ -67,8 +67,14 @@ describe('the handler behind an HTTP API', () => {
       for (const origin of ['https://portal.test', 'http://localhost:5173'])
         expect([origin, site, await sent('/api/runs', origin, site)]).toEqual([origin, site, 201]);
     for (const origin of [
-      ...['https://evil.test', 'http://portal.test', 'https://portal.test:8443', 'https://portal.test.evil.test'],
-      ...['https://PORTAL.test', 'https://portal.test/', 'null', undefined],
+      'https://evil.test',
+      'http://portal.test',
+      'https://portal.test:8443',
+      'https://portal.test.evil.test',
+      'https://PORTAL.test',
+      'https://portal.test/',
+      'null',
+      undefined,
     ])
       expect([origin, await sent('/api/runs', origin)]).toEqual([origin, 'NOT_ALLOWED']);
     for (const path of ['/console/runs', '/console/api/runs', '/console'])
@@ -85,8 +91,14 @@ describe('the handler behind an HTTP API', () => {
     };
     expect(await status('/api/runs/victim')).toBe(200);
     for (const path of [
-      ...['/approvals/../api/runs', '/api/x/../runs', '/api/./runs', '/console/../api/runs'],
-      ...['/api/runs/a/approvals/../../victim', '/../api/runs', '/api/runs/victim/.', '/api/runs/victim/..'],
+      '/approvals/../api/runs',
+      '/api/x/../runs',
+      '/api/./runs',
+      '/console/../api/runs',
+      '/api/runs/a/approvals/../../victim',
+      '/../api/runs',
+      '/api/runs/victim/.',
+      '/api/runs/victim/..',
     ])
       expect([path, await status(path)]).toEqual([path, 404]);
     expect(await status('/api/runs/.')).toBe(200);

@@ -47,7 +47,11 @@ describe('the protocol for other languages', () => {
     });
     const loaded = await act('load', { run });
     expect(loaded).toMatchObject({
-      ...{ ok: true, run, approvals: [], signals: [], waiting: [] },
+      ok: true,
+      run,
+      approvals: [],
+      signals: [],
+      waiting: [],
       checkpoint: { version: 1, status: 'RUNNING', state, model: { id: 'm' } },
     });
     expect(loaded.checkpoint.toolResults).toEqual({ 'call 1': [1, null, { $: ['date', 7] }], $odd: 'x' });
@@ -63,7 +67,10 @@ describe('the protocol for other languages', () => {
     await act('save', { run, expectedVersion: 1, state: { n: 2 }, step: 'two', toolResults: { a: 1, b: 2 } });
     await act('save', { run, expectedVersion: 2, forgetToolResults: ['a'] });
     expect((await act('load', { run, name: 'first' })).checkpoint).toMatchObject({
-      ...{ version: 1, step: 'one', name: 'first', labels: { by: 'test' } },
+      version: 1,
+      step: 'one',
+      name: 'first',
+      labels: { by: 'test' },
     });
     expect((await act('load', { run, version: 2 })).checkpoint.toolResults).toEqual({ a: 1, b: 2 });
     expect((await act('load', { run })).checkpoint).toMatchObject({
@@ -132,7 +139,10 @@ describe('the protocol for other languages', () => {
     const run = await running();
     await act('signal', { run, signal: 'go', value: 'early' });
     expect(await act('waitForSignal', { run, expectedVersion: 1, signal: 'go' })).toEqual({
-      ...{ ok: true, version: 2, status: 'RUNNING', suspended: false },
+      ok: true,
+      version: 2,
+      status: 'RUNNING',
+      suspended: false,
     });
     expect((await act('load', { run })).signals).toEqual([{ name: 'go', value: 'early' }]);
 
@@ -170,7 +180,8 @@ describe('the protocol for other languages', () => {
     const again = await act('requestApproval', { run, expectedVersion: 3, approval: APPROVAL });
     expect(again).toMatchObject({ ok: true, approval: 'buy#2', suspended: true });
     expect(await act('load', { run })).toMatchObject({
-      ...{ approvals: [{ approval: 'buy', approved: false, comment: 'no' }], waiting: ['buy#2'] },
+      approvals: [{ approval: 'buy', approved: false, comment: 'no' }],
+      waiting: ['buy#2'],
     });
   });
 
@@ -192,7 +203,9 @@ describe('the protocol for other languages', () => {
     expect(
       await act('finish', { run, expectedVersion: 1, status: 'SUCCEEDED', result: { sum: 5 }, state: { n: 9 } }),
     ).toEqual({
-      ...{ ok: true, version: 2, status: 'SUCCEEDED' },
+      ok: true,
+      version: 2,
+      status: 'SUCCEEDED',
     });
     expect(await waitForResult(runtime(), run)).toEqual({ sum: 5 });
     const other = await running();
@@ -373,7 +386,8 @@ describe('the protocol for other languages', () => {
   ])('refuses an approval with %s, and the run keeps running', async (_, approval) => {
     const run = await running();
     expect(await act('requestApproval', { run, expectedVersion: 1, approval })).toMatchObject({
-      ...{ ok: false, error: { code: 'INVALID_INPUT' } },
+      ok: false,
+      error: { code: 'INVALID_INPUT' },
     });
     expect(await head(run)).toMatchObject({ status: 'RUNNING', version: 1 });
   });
@@ -388,7 +402,8 @@ describe('the protocol for other languages', () => {
   ])('refuses to finish with %s', async (_, fields) => {
     const run = await running();
     expect(await act('finish', { run, expectedVersion: 1, ...fields })).toMatchObject({
-      ...{ ok: false, error: { code: 'INVALID_INPUT' } },
+      ok: false,
+      error: { code: 'INVALID_INPUT' },
     });
     expect((await head(run)).status).toBe('RUNNING');
   });

@@ -26,7 +26,9 @@ describe('the environment of handlers', () => {
     expect(readEnvironment('sweep', GOOD)).toEqual({ ...named, ...unset, agents: new Map() });
     expect(readEnvironment('api', GOOD)).toMatchObject({ corsOrigins: [], retentionSeconds: undefined });
     expect(readEnvironment('gauge', { WAITSTATE_TABLE: 'runs' })).toEqual({
-      ...{ table: 'runs', tenants: ['default'], metricsNamespace: 'Waitstate' },
+      table: 'runs',
+      tenants: ['default'],
+      metricsNamespace: 'Waitstate',
     });
     expect(() => readEnvironment('resume', {})).toThrow(
       /WAITSTATE_TABLE must be the name of the DynamoDB table; found nothing/,
@@ -59,7 +61,9 @@ describe('the environment of handlers', () => {
   it.each(HANDLERS)('is read by %s under its listed names', (name) => {
     const read = readEnvironment(name, {
       ...Object.fromEntries(Object.values(ENVIRONMENT).map((variable) => [variable, 'https://x.test'])),
-      ...{ WAITSTATE_AGENTS: '{"a":"b"}', WAITSTATE_TENANTS: '["a"]', WAITSTATE_RETENTION_SECONDS: '60' },
+      WAITSTATE_AGENTS: '{"a":"b"}',
+      WAITSTATE_TENANTS: '["a"]',
+      WAITSTATE_RETENTION_SECONDS: '60',
       WAITSTATE_METRICS_NAMESPACE: 'Shop',
     });
     expect(Object.keys(read).toSorted()).toEqual(VARIABLES_BY_HANDLER[name].toSorted());

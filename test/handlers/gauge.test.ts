@@ -55,7 +55,13 @@ function gaugeOn(records: Pick<RecordStore, 'list'>, clock = new TestClock(0), t
 }
 
 const meta = (status: HeadMeta['status'], touchedAt: number, work?: RuntimeMeta): HeadMeta => ({
-  ...{ born: 'b', createdAt: 0, touchedAt, status, version: 1, hash: 'h', stepNumber: 1 },
+  born: 'b',
+  createdAt: 0,
+  touchedAt,
+  status,
+  version: 1,
+  hash: 'h',
+  stepNumber: 1,
   ...(work && { work }),
 });
 
@@ -102,8 +108,14 @@ describe('gauge', () => {
     const ours = gaugeOn(scene.storage.records, clock);
     expect(await ours.gauge()).toEqual({
       ...ZEROS,
-      ...{ RunsReady: 2, RunsRunning: 2, RunsWaitingForApproval: 3, RunsWaitingForSignal: 1, RunsSleeping: 1 },
-      ...{ OldestReadySeconds: 20 * 60, OldestApprovalSeconds: 10 * 60, ApprovalsDueSoon: 1 },
+      RunsReady: 2,
+      RunsRunning: 2,
+      RunsWaitingForApproval: 3,
+      RunsWaitingForSignal: 1,
+      RunsSleeping: 1,
+      OldestReadySeconds: 20 * 60,
+      OldestApprovalSeconds: 10 * 60,
+      ApprovalsDueSoon: 1,
     });
     const both = gaugeOn(scene.storage.records, clock, ['default', 'acme', 'nobody']);
     expect(await both.gauge()).toMatchObject({ RunsReady: 3, RunsWaitingForApproval: 4, ApprovalsDueSoon: 2 });

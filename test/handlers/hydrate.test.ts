@@ -36,18 +36,28 @@ describe('a function with hydrated runs', () => {
     await started(scene);
     const first = last(scene);
     expect(first).toMatchObject({
-      ...{ waitstate: 1, tenant: 'acme', run: 'q-1', agent: 'quotes' },
-      ...{ input: { amount: 12 }, approvals: [], signals: [] },
+      waitstate: 1,
+      tenant: 'acme',
+      run: 'q-1',
+      agent: 'quotes',
+      input: { amount: 12 },
+      approvals: [],
+      signals: [],
       checkpoint: { version: 2, status: 'RUNNING', state: null, toolResults: {} },
     });
     const saved = await request(scene, 'save', {
-      ...{ expectedVersion: 2, state: { note: 'hi', at: { $: ['date', 5] } }, step: 'look', status: 'READY' },
+      expectedVersion: 2,
+      state: { note: 'hi', at: { $: ['date', 5] } },
+      step: 'look',
+      status: 'READY',
       toolResults: { 'call-1': { found: null }, 'call-2': { kind: 'sleep' } },
     });
     expect(saved).toMatchObject({ ok: true, version: 3, status: 'READY' });
     await scene.flow();
     expect(last(scene).checkpoint).toMatchObject({
-      ...{ version: 4, stepNumber: 1, state: { note: 'hi', at: { $: ['date', 5] } } },
+      version: 4,
+      stepNumber: 1,
+      state: { note: 'hi', at: { $: ['date', 5] } },
       toolResults: { 'call-1': { found: null }, 'call-2': { kind: 'sleep' } },
     });
     expect((await head(scene)).work?.lease).toMatchObject({ until: scene.clock.now() + 902_000 });
@@ -80,7 +90,9 @@ describe('a function with hydrated runs', () => {
       waiting: [],
     });
     expect(await request(scene, 'waitForSignal', { expectedVersion: 4, signal: 'shipped' })).toMatchObject({
-      ...{ version: 5, status: 'WAITING_FOR_SIGNAL', suspended: true },
+      version: 5,
+      status: 'WAITING_FOR_SIGNAL',
+      suspended: true,
     });
     await request(scene, 'signal', { signal: 'shipped', value: { code: 7 } });
     await scene.flow();
@@ -108,7 +120,9 @@ describe('a function with hydrated runs', () => {
     // The other signal is still there for a later wait.
     const { version } = last(scene).checkpoint;
     expect(await request(scene, 'waitForSignal', { expectedVersion: version, signal: 'other' })).toMatchObject({
-      ...{ ok: true, status: 'RUNNING', suspended: false },
+      ok: true,
+      status: 'RUNNING',
+      suspended: false,
     });
     expect(await request(scene, 'load', {})).toMatchObject({
       signals: expect.arrayContaining([{ name: 'other', value: 1 }]),

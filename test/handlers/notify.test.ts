@@ -8,7 +8,10 @@ async function requestApproval(scene: HandlerScene, approval: object = {}): Prom
   const { resume } = scene;
   await resume({ Records: await scene.nextRecords() });
   const asked = await scene.checkpoint({
-    ...{ waitstate: 1, action: 'requestApproval', run: 'q-1', expectedVersion: 2 },
+    waitstate: 1,
+    action: 'requestApproval',
+    run: 'q-1',
+    expectedVersion: 2,
     approval: {
       name: 'buy',
       title: 'Bücher kaufen?',
@@ -29,10 +32,18 @@ describe('notify', () => {
     expect(await scene.notify({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.sent.events).toEqual([
       {
-        ...{ bus: 'bus', type: 'Approval Requested' },
+        bus: 'bus',
+        type: 'Approval Requested',
         detail: {
-          ...{ tenant: 'default', run: 'q-1', agent: 'quotes', approval: 'buy', name: 'buy', title: 'Bücher kaufen?' },
-          ...{ approvers: ['user:ann', 'group:it'], askedAt: expect.any(String), deadline: expect.any(String) },
+          tenant: 'default',
+          run: 'q-1',
+          agent: 'quotes',
+          approval: 'buy',
+          name: 'buy',
+          title: 'Bücher kaufen?',
+          approvers: ['user:ann', 'group:it'],
+          askedAt: expect.any(String),
+          deadline: expect.any(String),
         },
       },
     ]);

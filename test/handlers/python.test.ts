@@ -54,12 +54,12 @@ describe.runIf(has('--version'))('the Python agent in the docs', () => {
       writeFileSync(join(folder, 'agent.py'), code?.code ?? '');
       const env = {
         ...process.env,
-        ...{ AWS_ENDPOINT_URL_LAMBDA: endpoint, AWS_REGION: 'us-east-1', AWS_DEFAULT_REGION: 'us-east-1' },
-        ...{
-          AWS_ACCESS_KEY_ID: 'test',
-          AWS_SECRET_ACCESS_KEY: 'test',
-          [CHECKPOINT_FUNCTION_VARIABLE]: 'checkpoint-fn',
-        },
+        AWS_ENDPOINT_URL_LAMBDA: endpoint,
+        AWS_REGION: 'us-east-1',
+        AWS_DEFAULT_REGION: 'us-east-1',
+        AWS_ACCESS_KEY_ID: 'test',
+        AWS_SECRET_ACCESS_KEY: 'test',
+        [CHECKPOINT_FUNCTION_VARIABLE]: 'checkpoint-fn',
       };
       const program = 'import agent, json, sys; agent.handler(json.load(sys.stdin), None)';
       // Each invocation is a new process, as after a wait of days.

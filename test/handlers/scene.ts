@@ -145,24 +145,22 @@ export async function handlerScene(options: SceneOptions = {}) {
   }
 
   return {
-    ...{
-      counts,
-      logged,
-      storage,
-      contexts,
-      clock,
-      table,
-      bucket,
-      sent,
-      behind,
-      failing,
-      queue,
-      shared,
-      nextRecords,
-      flow,
-      resume,
-      notify,
-    },
+    counts,
+    logged,
+    storage,
+    contexts,
+    clock,
+    table,
+    bucket,
+    sent,
+    behind,
+    failing,
+    queue,
+    shared,
+    nextRecords,
+    flow,
+    resume,
+    notify,
     sweep: (event: object = {}) => sweep(event),
     api: createApiHandler({ ...shared, identify, corsOrigins: options.origins ?? [], telemetry: telemetryFor('api') }),
     checkpoint: createCheckpointHandler({ ...shared, telemetry: telemetryFor('checkpoint') }) as (
@@ -198,10 +196,16 @@ export const linkEvent = (method: string, token: string, body?: string, more: ob
 export function httpEvent(method: string, path: string, more: object = {}) {
   const [rawPath = '', rawQueryString = ''] = path.split('?');
   return {
-    ...{ version: '2.0', routeKey: '$default', rawPath, rawQueryString, isBase64Encoded: false },
+    version: '2.0',
+    routeKey: '$default',
+    rawPath,
+    rawQueryString,
+    isBase64Encoded: false,
     headers: { 'content-type': 'application/json', host: 'approve.test' },
     requestContext: {
-      ...{ http: { method, path: rawPath, sourceIp: '203.0.113.7' }, stage: '$default', domainName: 'approve.test' },
+      http: { method, path: rawPath, sourceIp: '203.0.113.7' },
+      stage: '$default',
+      domainName: 'approve.test',
     },
     ...more,
   };

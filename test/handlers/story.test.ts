@@ -20,7 +20,10 @@ function refundsIn(scene: HandlerScene) {
       async run(ctx, input) {
         const quote = await ctx.step('price', () => ({ amount: 12, of: 'SECRET-RESULT' }));
         const decision = await ctx.approval('refund', {
-          ...{ title: 'SECRET-TITLE', show: quote, approvers: ['user:ann@SECRET-PERSON'], timeout: { days: 3 } },
+          title: 'SECRET-TITLE',
+          show: quote,
+          approvers: ['user:ann@SECRET-PERSON'],
+          timeout: { days: 3 },
         });
         if (!decision.approved) return { refunded: false };
         await ctx.step('pay', () => void paid.push(input.order));

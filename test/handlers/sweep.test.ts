@@ -14,7 +14,14 @@ describe('sweep', () => {
     expect(await scene.sweep()).toMatchObject({ delivered: 0, failed: 0 });
     scene.clock.moveTo(scene.clock.now() + 60_000);
     expect(await scene.sweep()).toEqual({
-      ...{ delivered: 2, redelivered: 0, timedOut: 0, approvals: 0, expired: 0, freed: 0, removed: 0, failed: 0 },
+      delivered: 2,
+      redelivered: 0,
+      timedOut: 0,
+      approvals: 0,
+      expired: 0,
+      freed: 0,
+      removed: 0,
+      failed: 0,
     });
     expect(scene.sent.invocations.map(({ event }) => event.tenant).sort()).toEqual(['acme', 'default']);
     expect(scene.counts.get('SweepDelivered')).toBe(2);
@@ -107,7 +114,10 @@ describe('sweep', () => {
     await start(scene, 'q', 'quotes');
     await scene.resume({ Records: await scene.nextRecords() });
     await scene.checkpoint({
-      ...{ waitstate: 1, action: 'requestApproval', run: 'q', expectedVersion: 2 },
+      waitstate: 1,
+      action: 'requestApproval',
+      run: 'q',
+      expectedVersion: 2,
       approval: {
         name: 'buy',
         title: 'Buy?',
@@ -123,7 +133,8 @@ describe('sweep', () => {
     scene.clock.moveTo(scene.clock.now() + 3_600_000);
     expect(await scene.sweep()).toMatchObject({ failed: 0 });
     expect(scene.sent.invocations.at(-1)).toMatchObject({
-      ...{ type: 'Event', event: { approvals: [{ approval: 'buy', approved: false, status: 'EXPIRED' }] } },
+      type: 'Event',
+      event: { approvals: [{ approval: 'buy', approved: false, status: 'EXPIRED' }] },
     });
   });
 });

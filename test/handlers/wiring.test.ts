@@ -23,17 +23,25 @@ let all: Record<string, string>;
 beforeAll(async () => {
   const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
   all = {
-    ...{ WAITSTATE_TABLE: table, WAITSTATE_BUCKET: bucket, WAITSTATE_KMS_KEY: 'alias/runs', WAITSTATE_BUS: 'bus' },
+    WAITSTATE_TABLE: table,
+    WAITSTATE_BUCKET: bucket,
+    WAITSTATE_KMS_KEY: 'alias/runs',
+    WAITSTATE_BUS: 'bus',
     WAITSTATE_ACCEPT_UNENCRYPTED: 'true',
-    ...{ WAITSTATE_RETENTION_SECONDS: '86400', WAITSTATE_APPROVAL_URL: 'https://x.test/approvals' },
-    ...{ WAITSTATE_TOPIC: 'arn:aws:sns:x', WAITSTATE_AGENTS: '{}', WAITSTATE_TENANTS: '["default"]' },
-    ...{ WAITSTATE_JWT_CALLERS: '{"tenant":"default","rolesClaim":"roles"}', WAITSTATE_IAM_CALLERS: '{}' },
-    ...{ WAITSTATE_CORS_ORIGINS: 'https://portal.test', WAITSTATE_METRICS_NAMESPACE: 'Shop' },
-    ...{
-      AWS_ENDPOINT_URL_DYNAMODB: await endpointOf(dynamoClient()),
-      AWS_ENDPOINT_URL_S3: await endpointOf(s3Client()),
-    },
-    ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
+    WAITSTATE_RETENTION_SECONDS: '86400',
+    WAITSTATE_APPROVAL_URL: 'https://x.test/approvals',
+    WAITSTATE_TOPIC: 'arn:aws:sns:x',
+    WAITSTATE_AGENTS: '{}',
+    WAITSTATE_TENANTS: '["default"]',
+    WAITSTATE_JWT_CALLERS: '{"tenant":"default","rolesClaim":"roles"}',
+    WAITSTATE_IAM_CALLERS: '{}',
+    WAITSTATE_CORS_ORIGINS: 'https://portal.test',
+    WAITSTATE_METRICS_NAMESPACE: 'Shop',
+    AWS_ENDPOINT_URL_DYNAMODB: await endpointOf(dynamoClient()),
+    AWS_ENDPOINT_URL_S3: await endpointOf(s3Client()),
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
   };
 });
 
@@ -59,8 +67,12 @@ function watched(variables: Readonly<Record<string, string>>): ReadonlySet<strin
 
 /** A harmless event for each handler. */
 const EVENTS: Readonly<Record<HandlerName, object>> = {
-  ...{ api: httpEvent('GET', '/api/me'), checkpoint: {}, gauge: {}, sweep: {} },
-  ...{ notify: { Records: [] }, resume: { Records: [] } },
+  api: httpEvent('GET', '/api/me'),
+  checkpoint: {},
+  gauge: {},
+  sweep: {},
+  notify: { Records: [] },
+  resume: { Records: [] },
 };
 
 const namesOf = (who: keyof typeof VARIABLES_BY_HANDLER): readonly string[] =>

@@ -87,7 +87,9 @@ describe('the variables of an agent', () => {
     const environment = { NODE_OPTIONS: '--max-old-space-size=400', MODEL: 'small' };
     new Waitstate(stack, 'Waitstate').addAgent('refunds', { entry: ENTRY, environment });
     expect(variables(stack, 'index.handler')).toMatchObject({
-      ...{ NODE_OPTIONS: '--max-old-space-size=400 --enable-source-maps', MODEL: 'small', WAITSTATE_TABLE: '<Table>' },
+      NODE_OPTIONS: '--max-old-space-size=400 --enable-source-maps',
+      MODEL: 'small',
+      WAITSTATE_TABLE: '<Table>',
     });
   });
 

@@ -16,7 +16,8 @@ const ISOLATED_ENVIRONMENT = {
   PATH: [join(ROOT, 'node_modules/.bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(':'),
   HOME: freshFolder(),
   // Nothing listens on this port.
-  ...{ HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' },
+  HTTP_PROXY: 'http://127.0.0.1:9',
+  HTTPS_PROXY: 'http://127.0.0.1:9',
   AWS_EC2_METADATA_DISABLED: 'true',
   CDK_DOCKER: join(ROOT, 'no-docker-here'),
 };

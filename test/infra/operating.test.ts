@@ -16,8 +16,10 @@ describe('the metrics of dashboard and alarms', () => {
   // The metrics that AWS services write, with their dimensions.
   const OF_AWS: Readonly<Record<string, string>> = {
     // https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
-    ...{ 'AWS/Lambda Invocations': 'FunctionName', 'AWS/Lambda Errors': 'FunctionName' },
-    ...{ 'AWS/Lambda Throttles': 'FunctionName', 'AWS/Lambda Duration': 'FunctionName' },
+    'AWS/Lambda Invocations': 'FunctionName',
+    'AWS/Lambda Errors': 'FunctionName',
+    'AWS/Lambda Throttles': 'FunctionName',
+    'AWS/Lambda Duration': 'FunctionName',
     'AWS/Lambda IteratorAge': 'FunctionName',
     // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
     'AWS/SQS ApproximateNumberOfMessagesVisible': 'QueueName',
@@ -28,8 +30,10 @@ describe('the metrics of dashboard and alarms', () => {
     'AWS/DynamoDB ConsumedReadCapacityUnits': 'TableName',
     'AWS/DynamoDB ConsumedWriteCapacityUnits': 'TableName',
     // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-metrics.html
-    ...{ 'AWS/ApiGateway 4xx': 'ApiId', 'AWS/ApiGateway 5xx': 'ApiId' },
-    ...{ 'AWS/ApiGateway Count': 'ApiId', 'AWS/ApiGateway Latency': 'ApiId' },
+    'AWS/ApiGateway 4xx': 'ApiId',
+    'AWS/ApiGateway 5xx': 'ApiId',
+    'AWS/ApiGateway Count': 'ApiId',
+    'AWS/ApiGateway Latency': 'ApiId',
     // https://docs.aws.amazon.com/AmazonS3/latest/userguide/metrics-dimensions.html
     'AWS/S3 BucketSizeBytes': 'BucketName StorageType',
   };
@@ -49,7 +53,12 @@ describe('the metrics of dashboard and alarms', () => {
     expect(new Set(ours.map(({ namespace }) => namespace))).toEqual(new Set([NAMESPACE]));
     const { outputFiles } = await build({
       entryPoints: HANDLERS.map((name) => `lambda/handlers/${name}.ts`),
-      ...{ bundle: true, write: false, outdir: 'out', platform: 'node', format: 'esm', packages: 'external' },
+      bundle: true,
+      write: false,
+      outdir: 'out',
+      platform: 'node',
+      format: 'esm',
+      packages: 'external',
     });
     const sources = new Map(outputFiles.map(({ path, text }) => [path.replace(/^.*\/(\w+)\.js$/, '$1'), text]));
     expect(ours.length).toBeGreaterThan(25);

@@ -62,8 +62,12 @@ describe('durations and numbers', () => {
   });
   accepts({
     'the lower limits': () => ({
-      ...{ retention: Duration.seconds(1), sweepEvery: Duration.minutes(1), sweepers: 1 },
-      ...{ throttleRate: 1, throttleBurst: 1, reservedConcurrency: { resume: 0 } },
+      retention: Duration.seconds(1),
+      sweepEvery: Duration.minutes(1),
+      sweepers: 1,
+      throttleRate: 1,
+      throttleBurst: 1,
+      reservedConcurrency: { resume: 0 },
     }),
     'the upper limits': () => ({
       sweepEvery: Duration.hours(1),

@@ -35,7 +35,8 @@ describe('the caller of the integration test', () => {
     'arn:aws-us-gov:iam::111122223333:user/ann',
   ])('may operate the deployed app: %s', (arn) => {
     const stack = new ExampleStack(testApp(), 'Integ', {
-      ...{ operators: operatorsOf(arn), disposable: true },
+      operators: operatorsOf(arn),
+      disposable: true,
       env: { account: '111122223333', region: 'eu-west-1' },
     });
     const template = new StackTemplate(stack);
@@ -91,7 +92,10 @@ describe('the AWS cloud', () => {
   }
   const FAULT = { name: 'ValidationError', $fault: 'client', $metadata: {} } as const;
   const of = (ResourceType: string, LogicalResourceId: string, ResourceStatus: ResourceStatus = 'CREATE_COMPLETE') => ({
-    ...{ ResourceType, LogicalResourceId, PhysicalResourceId: `the-${LogicalResourceId}`, ResourceStatus },
+    ResourceType,
+    LogicalResourceId,
+    PhysicalResourceId: `the-${LogicalResourceId}`,
+    ResourceStatus,
     LastUpdatedTimestamp: new Date(),
   });
   const SWEEP = of('AWS::Lambda::Function', 'WaitstateSweep42C7B4CB');

@@ -36,8 +36,12 @@ async function play({ cloud, story = async () => 0, typed, yes = true, keep = fa
     }),
     isBootstrapped: async () => true,
     deploy: async () => ({ apiUrl: 'https://api.example' }),
-    ...{ invoke: async () => ({}), deadLetters: async () => 0, doctor: async () => 0 },
-    ...{ empty: async () => {}, destroy: async () => {}, left: async () => [] },
+    invoke: async () => ({}),
+    deadLetters: async () => 0,
+    doctor: async () => 0,
+    empty: async () => {},
+    destroy: async () => {},
+    left: async () => [],
     ...cloud?.(press),
   };
   const recorded = Object.fromEntries(
@@ -50,7 +54,11 @@ async function play({ cloud, story = async () => 0, typed, yes = true, keep = fa
     }),
   ) as unknown as Cloud;
   const code = await integrate({
-    ...{ cloud: recorded, stack: STACK, yes, keep, interrupts: interruptsOf(signals, () => time) },
+    cloud: recorded,
+    stack: STACK,
+    yes,
+    keep,
+    interrupts: interruptsOf(signals, () => time),
     story: (apiUrl) => {
       calls.push(`story ${apiUrl}`);
       return story(press);

@@ -49,7 +49,9 @@ async function account(fake: Partial<FakeAws> = {}, options: RehearsalOptions = 
   const aws = await fakeAws({
     s3,
     names: {
-      ...{ [STACK_OUTPUTS.table]: table, [STACK_OUTPUTS.bucket]: bucket, [STACK_OUTPUTS.apiUrl]: apiUrl },
+      [STACK_OUTPUTS.table]: table,
+      [STACK_OUTPUTS.bucket]: bucket,
+      [STACK_OUTPUTS.apiUrl]: apiUrl,
       'AWS::S3::Bucket': bucket,
     },
     deployed: (template) => {
@@ -62,7 +64,8 @@ async function account(fake: Partial<FakeAws> = {}, options: RehearsalOptions = 
   const env = {
     ...engineEnvironment(),
     ...ENVIRONMENT,
-    ...{ AWS_ENDPOINT_URL: aws.url, CDK_DISABLE_CLI_TELEMETRY: 'true' },
+    AWS_ENDPOINT_URL: aws.url,
+    CDK_DISABLE_CLI_TELEMETRY: 'true',
   };
   return { ...deployed, aws, env, s3, kept };
 }

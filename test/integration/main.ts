@@ -56,7 +56,12 @@ async function main(): Promise<number> {
   const { stop: signal } = interrupts;
   const pause = (milliseconds: number): Promise<void> => setTimeout(milliseconds, undefined, { signal });
   return integrate({
-    ...{ cloud, terminal, interrupts, stack, yes, keep },
+    cloud,
+    terminal,
+    interrupts,
+    stack,
+    yes,
+    keep,
     story: async (apiUrl) =>
       story({ api: apiAt(apiUrl, await createSigner(apiUrl), signal), cloud, stack, signal, pause }, terminal),
   });

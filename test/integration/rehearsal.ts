@@ -16,14 +16,20 @@ export const CALLER = `arn:aws:sts::${ACCOUNT}:assumed-role/Admin/me`;
 
 /** Makes programs use this key and region, and no other configuration of this machine. */
 export const ENVIRONMENT = {
-  ...{ AWS_ACCESS_KEY_ID: KEY.accessKeyId, AWS_SECRET_ACCESS_KEY: KEY.secretAccessKey },
-  ...{ AWS_SESSION_TOKEN: KEY.sessionToken, AWS_REGION: REGION, AWS_EC2_METADATA_DISABLED: 'true' },
-  ...{ AWS_CONFIG_FILE: '/dev/null', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' },
+  AWS_ACCESS_KEY_ID: KEY.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: KEY.secretAccessKey,
+  AWS_SESSION_TOKEN: KEY.sessionToken,
+  AWS_REGION: REGION,
+  AWS_EC2_METADATA_DISABLED: 'true',
+  AWS_CONFIG_FILE: '/dev/null',
+  AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
 };
 
 const CALLERS: Readonly<Record<string, IamCaller>> = {
   [`arn:aws:sts::${ACCOUNT}:assumed-role/Admin/*`]: {
-    ...{ tenant: 'default', roles: ['operator', 'approver'], answersForOthers: true },
+    tenant: 'default',
+    roles: ['operator', 'approver'],
+    answersForOthers: true,
   },
 };
 
@@ -52,7 +58,9 @@ export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) 
   for (const [name, value] of Object.entries(ENVIRONMENT)) vi.stubEnv(name, value);
   const functions = Object.keys(AGENTS).map((name) => [name, { function: `${name}-fn`, hydrate: false }]);
   const scene = await handlerScene({
-    ...{ agents: Object.fromEntries(functions), filtered: true, publishes: false },
+    agents: Object.fromEntries(functions),
+    filtered: true,
+    publishes: false,
     identify: identifyFromAuthorizer({ iam: callers }),
   });
   const { clock, storage, behind } = scene;

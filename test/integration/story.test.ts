@@ -25,7 +25,8 @@ async function runStory({ cloud, stopsAfterPauses = Infinity, ...options }: Stor
   let pauses = 0;
   const { signal } = stop;
   const scene = {
-    ...{ signal, stack: 'WaitstateInteg-1' },
+    signal,
+    stack: 'WaitstateInteg-1',
     api: apiAt(deployed.apiUrl, await createSigner(deployed.apiUrl), signal),
     pause: async () => {
       if (++pauses > stopsAfterPauses) stop.abort(new Error('stopped'));
@@ -121,7 +122,8 @@ describe('the story', () => {
       /✗ a refund waits.*\n {2}Run "integ-refund" must become WAITING_FOR_APPROVAL; it ended as FAILED \(Error: No bank\)\./,
       {
         bend: bending(/integ-refund$/, (run: object) => ({
-          ...{ ...run, status: 'FAILED' },
+          ...run,
+          status: 'FAILED',
           error: { name: 'Error', message: 'No bank', failedAt: [], notUndone: [] },
         })),
       },

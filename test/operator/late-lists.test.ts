@@ -5,7 +5,7 @@ import { createOperator } from '../../lambda/operator/create-operator.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage, Write } from '../../lambda/storage/ports.ts';
 
-/** A storage whose lists show nothing new until they are let catch up, as indexes may for a moment. */
+/** A storage whose indexes show nothing new until they catch up, as eventually consistent indexes do. */
 function lateLists(): { readonly storage: Storage; catchUp(): Promise<void> } {
   const now = memoryStorage();
   const then = memoryStorage();
@@ -41,8 +41,8 @@ function scene() {
   return { operator: createOperator(trips.runtime), invoke, catchUp, store: createCheckpointStore(storage, { keys }) };
 }
 
-describe('where lists are behind', () => {
-  it('a run is known by its id at once, and in lists later', async () => {
+describe('an index that is behind', () => {
+  it('lists a new run later, while the run is found by its id at once', async () => {
     const { operator, catchUp } = scene();
     const { run } = await operator.start({ agent: 'trips' });
     expect((await operator.run(run)).status).toBe('READY');
@@ -51,7 +51,7 @@ describe('where lists are behind', () => {
     expect((await operator.runs()).runs).toMatchObject([{ run, status: 'READY' }]);
   });
 
-  it('an approval that was decided meanwhile is in no inbox, and an answer counts once', async () => {
+  it('puts no decided approval into an inbox, and a decision counts once', async () => {
     const { operator, invoke, catchUp } = scene();
     const { run } = await operator.start({ agent: 'trips' });
     await invoke(run);
@@ -69,7 +69,7 @@ describe('where lists are behind', () => {
     expect(await operator.run(run)).toMatchObject({ status: 'SUCCEEDED', result: true });
   });
 
-  it('an approval that nobody can read any more is in no inbox, and the others still are', async () => {
+  it('puts no unreadable approval into an inbox, but all others', async () => {
     const { operator, invoke, catchUp, store } = scene();
     for (const id of ['shredded', 'whole']) {
       await operator.start({ agent: 'trips', id });
@@ -81,7 +81,7 @@ describe('where lists are behind', () => {
     expect(await operator.pendingApprovals()).toMatchObject([{ run: 'whole' }]);
   });
 
-  it('a run that is gone is in lists until they know, and opens to nothing', async () => {
+  it('lists a deleted run until it catches up, but the run cannot be loaded', async () => {
     const { operator, catchUp } = scene();
     const { run } = await operator.start({ agent: 'trips' });
     await catchUp();

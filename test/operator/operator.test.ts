@@ -3,8 +3,8 @@ import type { Doc } from '../../lambda/checkpoints/document/document.ts';
 import { describeOnEachStorage } from '../runtime/storages.ts';
 import { operatorScene, PICTURE, until } from './scene.ts';
 
-describeOnEachStorage('the desk', (open) => {
-  it('starts a run of an agent whose code it does not know, shows it, answers for people and sends signals', async () => {
+describeOnEachStorage('an operator', (open) => {
+  it('starts and shows a run without the code of its agent, decides for people and sends signals', async () => {
     const { operator } = operatorScene(await open());
     const { run, isNew } = await operator.start({
       agent: 'trips',
@@ -39,7 +39,7 @@ describeOnEachStorage('the desk', (open) => {
     });
   });
 
-  it('starts one run for one key, and another for the key of another agent', async () => {
+  it('starts one run per key and agent', async () => {
     const { operator } = operatorScene(await open());
     const first = await operator.start({ agent: 'trips', input: { budget: 1 }, key: 'order 7' });
     const again = await operator.start({ agent: 'trips', input: { budget: 2 }, key: 'order 7' });
@@ -49,7 +49,7 @@ describeOnEachStorage('the desk', (open) => {
     expect(other.run).not.toBe(first.run);
   });
 
-  it('shows states with instances of classes that it does not know, and what changed in them', async () => {
+  it('shows states with instances of unknown classes, and their differences', async () => {
     const { operator } = operatorScene(await open());
     const { run } = await operator.start({ agent: 'trips', input: { budget: 900 } });
     await until(operator, run, 'WAITING_FOR_APPROVAL');
@@ -66,7 +66,7 @@ describeOnEachStorage('the desk', (open) => {
     expect(changed).toEqual([{ path: 'spent.cents', before: 0, after: 64_000 }]);
   });
 
-  it('gives history in pages, forwards and backwards', async () => {
+  it('pages through the history, forwards and backwards', async () => {
     const { operator } = operatorScene(await open());
     const { run } = await operator.start({ agent: 'trips', input: { budget: 900 } });
     await until(operator, run, 'WAITING_FOR_APPROVAL');
@@ -87,7 +87,7 @@ describeOnEachStorage('the desk', (open) => {
     await expect(operator.history(run, { limit: 0 })).rejects.toThrow('`limit` must be a whole number from 1 to 1000');
   });
 
-  it('shows an approval with its payloads, and gives only those', async () => {
+  it('shows an approval, and loads only the payloads of this approval', async () => {
     const { operator } = operatorScene(await open());
     const { run } = await operator.start({ agent: 'trips', input: { budget: 900 } });
     await until(operator, run, 'WAITING_FOR_APPROVAL');
@@ -107,7 +107,7 @@ describeOnEachStorage('the desk', (open) => {
     await expect(operator.payload(run, { version: 1 }, seat.$[1])).rejects.toThrow('has no payload');
   });
 
-  it('lists what people can still answer, and all that is open', async () => {
+  it('lists the inbox of a person, and all pending approvals', async () => {
     const { operator } = operatorScene(await open());
     const runs = await Promise.all([1, 2].map((budget) => operator.start({ agent: 'trips', input: { budget } })));
     for (const { run } of runs) await until(operator, run, 'WAITING_FOR_APPROVAL');
@@ -121,7 +121,7 @@ describeOnEachStorage('the desk', (open) => {
     expect(runsOf(await operator.pendingApprovals())).toEqual(ids.slice(1));
   });
 
-  it('forks with another state and another result, keeps classes that it does not know, and knows the tree', async () => {
+  it('forks with another state and result, keeps unknown classes, and shows the lineage', async () => {
     const { operator } = operatorScene(await open());
     const { run } = await operator.start({ agent: 'trips', input: { budget: 900 } });
     await until(operator, run, 'WAITING_FOR_APPROVAL');
@@ -172,7 +172,7 @@ describeOnEachStorage('the desk', (open) => {
     expect(await operator.approval(other.run, 'book')).toMatchObject({ status: 'WITHDRAWN' });
   });
 
-  it('rewinds and forks runs that no agent runs', async () => {
+  it('rewinds and forks runs that the runtime does not execute', async () => {
     const { operator, trips } = operatorScene(await open());
     const { store } = trips.with({});
     const state = (budget: number) => ({ budget, spent: [], notes: [] }) as never;

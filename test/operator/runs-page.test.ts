@@ -22,8 +22,8 @@ async function allPages(operator: Operator, query: RunsQuery): Promise<{ ids: st
   }
 }
 
-describeOnEachStorage('a list of runs in pages', (open) => {
-  it('gives each run once, newest first, also where many are of one moment', async () => {
+describeOnEachStorage('a paged list of runs', (open) => {
+  it('contains each run once, newest first, also if many have the same time', async () => {
     const { operator, clock } = deskOf(await open());
     for (let i = 0; i < 24; i++) {
       if (i % 8 === 0) clock.moveTo(clock.now() + 1000);
@@ -42,7 +42,7 @@ describeOnEachStorage('a list of runs in pages', (open) => {
 });
 
 describe('a list of runs', () => {
-  it('stops reading when a filter fits too rarely, and goes on with the next page', async () => {
+  it('stops reading when few runs match a filter, and continues with the next page', async () => {
     const storage = memoryStorage();
     const { operator, clock } = deskOf(storage);
     await operator.start({ agent: 'rare', id: 'the one' });
@@ -56,21 +56,21 @@ describe('a list of runs', () => {
     expect((await operator.counts()).FAILED).toEqual({ count: 0, isMore: false });
   });
 
-  it('refuses a cursor that it did not give, and a page that is too large', async () => {
+  it('refuses an invalid cursor and a page that is too large', async () => {
     const { operator } = deskOf(memoryStorage());
     for (const cursor of ['', 'x', '../..', 'zzzzzzzzzzzzzzz.abcdef', '1.abc'])
       await expect(operator.runs({ cursor })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     await expect(operator.runs({ limit: 101 })).rejects.toThrow('`limit` must be a whole number from 1 to 100');
   });
 
-  it('shows a run once while it moves from one list to another', async () => {
+  it('shows a run once while the run moves from one index to another', async () => {
     const storage = memoryStorage();
     const { list } = storage.records;
     const late: Storage = {
       ...storage,
       records: {
         ...storage.records,
-        // A list that still has what has left it, as an index may for a moment.
+        // An index that still has a run that has left it, as an eventually consistent index may.
         async list(name, group, options) {
           const page = await list(name, group, options);
           if (name !== 'status' || !group.endsWith('/CANCELLED')) return page;

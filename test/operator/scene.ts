@@ -5,7 +5,7 @@ import type { Operator } from '../../lambda/operator/operator.ts';
 import type { AgentOptions } from '../../lambda/runtime/agent/agent-options.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 
-/** A class that only the agent knows. */
+/** A class that only the agent's code has. */
 class Money {
   readonly cents: number;
 
@@ -25,8 +25,8 @@ const types = {
 /** Bytes that look like the beginning of a picture. */
 export const PICTURE = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 1, 2, 3]);
 
-/** An agent with all kinds of things to see, run by a worker on a storage; and a desk that does not know its code. */
-export function operatorScene(storage: Storage, place: AgentOptions = {}) {
+/** An agent with many kinds of values and waits, run by a worker, and an operator without its code. */
+export function operatorScene(storage: Storage, options: AgentOptions = {}) {
   const trips = agent(
     {
       name: 'trips',
@@ -51,15 +51,15 @@ export function operatorScene(storage: Storage, place: AgentOptions = {}) {
         return { seat, edits, flights };
       },
     },
-    { ...place, storage, types },
+    { ...options, storage, types },
   );
   const worker = runAgents([trips], { poll: { milliseconds: 20 }, sweep: { milliseconds: 200 } });
   onTestFinished(() => worker.stop());
-  const operator: Operator = createOperator(trips.with({ ...place, storage }).runtime);
+  const operator: Operator = createOperator(trips.with({ ...options, storage }).runtime);
   return { trips, operator };
 }
 
-/** Waits until a run, as the desk sees it, is what is asked for. */
+/** Waits until the operator's view of a run meets a condition. */
 export async function until(operator: Operator, run: string, status: string): Promise<void> {
   for (;;) {
     const { status: found, error } = await operator.run(run);

@@ -7,7 +7,7 @@ import { testAgents } from '../../lambda/testing.ts';
 const seconds = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1000;
 
 describe('a timeline', () => {
-  it('tells steps, failed attempts, waits, crashes and the end apart', async () => {
+  it('distinguishes steps, failed attempts, waits, crashes and the end', async () => {
     let tries = 0;
     const stories = agent({
       name: 'stories',
@@ -50,19 +50,19 @@ describe('a timeline', () => {
     ...{ hash: 'h', pruned: false, bytes: 1, savedAt: new Date(minute * 60_000), ...fields },
   });
 
-  it('goes on to the present while the run does, and no further when it has ended', () => {
+  it('extends to the present until the run has ended', () => {
     const waiting = buildTimeline([at(0, 1, { status: 'WAITING_FOR_APPROVAL' })], new Date(600_000));
     expect(waiting.spans.at(-1)).toMatchObject({ kind: 'waiting', to: new Date(600_000) });
     expect(waiting.spans.at(-1)).not.toHaveProperty('checkpoint');
     expect(buildTimeline([at(0, 1, { status: 'SUCCEEDED' })], new Date(600_000)).spans).toHaveLength(1);
   });
 
-  it('of a part of a run begins behind its first checkpoint', () => {
+  it('begins after the first checkpoint if it covers a part of a run', () => {
     const { spans: stretches } = buildTimeline([at(1, 7, {}), at(2, 8, { step: 'next' })]);
     expect(stretches).toMatchObject([{ kind: 'step', label: 'next', checkpoint: { version: 8 } }]);
   });
 
-  it('does not go back in time where the clocks of two writers differ', () => {
+  it('has no negative spans if the clocks of two writers differ', () => {
     const { spans: stretches, totals } = buildTimeline([
       at(5, 1, {}),
       at(3, 2, { kind: 'claim' }),
@@ -72,7 +72,7 @@ describe('a timeline', () => {
     expect(totals.crash).toBe(0);
   });
 
-  it('says what was changed from outside', () => {
+  it('names changes from outside', () => {
     const kinds = ['rewind', 'undo', 'cancel', 'retry', 'prune'] as const;
     const { spans: stretches } = buildTimeline([at(0, 1, {}), ...kinds.map((kind, i) => at(i, i + 2, { kind }))]);
     expect(stretches.slice(1).map(({ kind, label }) => [kind, label])).toEqual(kinds.map((kind) => ['change', kind]));

@@ -30,14 +30,14 @@ const documents = fc
     }
   });
 
-describe('a piece of a document', () => {
-  it('is the document itself where it fits', () => {
+describe('a truncated document', () => {
+  it('is the whole document if that fits', () => {
     const doc = docOf({ a: [1, { b: 'text' }], when: new Date(0) });
     expect(truncateDocument(doc, '', 1000)).toEqual({ value: doc, isWhole: true });
     expect(truncateDocument(doc, '/a/1', 1000)).toEqual({ value: { b: 'text' }, isWhole: true });
   });
 
-  it('has the first elements of a long list, and says how many there are', () => {
+  it('has the first elements of a long list, and its length', () => {
     const { value, isWhole } =
       truncateDocument(docOf({ list: Array.from({ length: 5000 }, (_, i) => i) }), '', 500) ?? {};
     const cut = parseTruncation((value as { list: Doc }).list);
@@ -45,7 +45,7 @@ describe('a piece of a document', () => {
     expect(cut?.shown).toEqual(expect.arrayContaining([0, 1, 2]));
   });
 
-  it('gives the small parts whole and shares the room among the large ones', () => {
+  it('has complete small parts, and shares the remaining bytes among the large ones', () => {
     const doc = docOf({ long: 'x'.repeat(100_000), small: [1, 2, 3], other: 'y'.repeat(100_000), last: 'end' });
     const { value } = truncateDocument(doc, '', 4000) ?? {};
     const { small, last, long, other } = value as Record<string, Doc>;
@@ -56,14 +56,14 @@ describe('a piece of a document', () => {
     }
   });
 
-  it('shows some elements of a list as they are rather than all of them shortened', () => {
+  it('has a few complete elements of a list instead of all of them truncated', () => {
     const list = Array.from({ length: 100 }, (_, i) => ({ role: 'user', text: `${i} ${'x'.repeat(150)}` }));
     const shown = parseTruncation(truncateDocument(docOf(list), '', 5000)?.value)?.shown as Doc[];
     expect(shown).toEqual(list.slice(0, shown.length));
     expect(shown.length).toBeGreaterThan(20);
   });
 
-  it('goes on where the last one ended, until all was seen', () => {
+  it('continues where the previous one ended, up to the end', () => {
     const list = Array.from({ length: 700 }, (_, i) => `message ${i}`);
     const doc = docOf({ state: { messages: list } });
     const seen: unknown[] = [];
@@ -76,7 +76,7 @@ describe('a piece of a document', () => {
     expect(seen).toEqual(list);
   });
 
-  it('goes on in texts and objects too', () => {
+  it('continues in texts and objects too', () => {
     const text = '😀ü'.repeat(3000);
     let seen = '';
     while (seen.length < text.length)
@@ -91,7 +91,7 @@ describe('a piece of a document', () => {
     expect(all).toEqual(fields);
   });
 
-  it('keeps what stands for what JSON lacks, with less in it', () => {
+  it('keeps the nodes for values that JSON lacks, with truncated content', () => {
     const map = new Map(Array.from({ length: 1000 }, (_, i) => [`k${i}`, i]));
     const { value } = truncateDocument(docOf(map), '', 600) ?? {};
     const [tag, entries] = (value as { $: [string, Doc] }).$;
@@ -107,12 +107,12 @@ describe('a piece of a document', () => {
     });
   });
 
-  it('is never taken for a state', () => {
+  it('is not accepted as a state', () => {
     const { value = null } = truncateDocument(docOf(['x'.repeat(9000)]), '', 500) ?? {};
     expect(() => decode(value)).toThrow(/unknown type "cut"/);
   });
 
-  it('is found by any key, and not where there is none', () => {
+  it('starts at any JSON pointer, and is undefined where the pointer leads nowhere', () => {
     const keys = ['', 'a/b', 'm~n', '~1', '0', '__proto__', 'ü'];
     const doc = JSON.parse(`{${keys.map((key) => `${JSON.stringify(key)}:[7]`).join()}}`) as Doc;
     for (const key of keys) expect(resolvePointer(doc, `${appendPointer('', key)}/0`)).toBe(7);
@@ -122,7 +122,7 @@ describe('a piece of a document', () => {
     expect(() => truncateDocument(doc, '', 100, { from: -1 })).toThrow(/`from`/);
   });
 
-  it('fits its budget, whatever the document, and is whole only when it is the document', () => {
+  it('fits its budget for any document, and is whole only if it equals the document', () => {
     fc.assert(
       fc.property(documents, fc.integer({ min: 300, max: 20_000 }), (doc, budget) => {
         const { value = null, isWhole } = truncateDocument(doc, '', budget) ?? {};
@@ -135,7 +135,7 @@ describe('a piece of a document', () => {
     );
   });
 
-  it('takes no longer with hostile nesting or many keys', () => {
+  it('takes little time even with deep nesting or many keys', () => {
     const deep = JSON.parse(`${'['.repeat(900)}"x"${']'.repeat(900)}`) as Doc;
     expect(bytesOf(truncateDocument(deep, '', 300)?.value ?? null)).toBeLessThan(1000);
     const wide = Object.fromEntries(

@@ -21,8 +21,8 @@ const scene = () => {
   return { world, operator: createOperator(world.agent.runtime) };
 };
 
-describe('what comes from where the schemas of an agent are not known', () => {
-  it('is checked and made right when the agent first sees it, once', async () => {
+describe('a value from a caller without the schemas of the agent', () => {
+  it('is validated and parsed once, when the agent first reads it', async () => {
     const { world, operator } = scene();
     await operator.start({ agent: 'orders', id: 'r', input: { count: '3' } });
     await world.skip({ minutes: 2 });
@@ -33,7 +33,7 @@ describe('what comes from where the schemas of an agent are not known', () => {
     expect(await world.run('r').result()).toEqual({ count: 3, doubled: 6, shipped: { at: new Date('2026-05-01') } });
   });
 
-  it('ends a run at its beginning when its input does not fit, and says where', async () => {
+  it('fails the run at its start if the input does not match, and names the field', async () => {
     const { world, operator } = scene();
     await operator.start({ agent: 'orders', id: 'r', input: { count: 'many' } });
     await world.skip({ minutes: 2 });
@@ -43,7 +43,7 @@ describe('what comes from where the schemas of an agent are not known', () => {
     });
   });
 
-  it('is an error where the agent waits for a signal that does not fit, and the same at each replay', async () => {
+  it('makes `waitForSignal` throw if the signal does not match, in every replay', async () => {
     const { world, operator } = scene();
     await operator.signal('r', { name: 'ship', value: 'tomorrow' });
     await operator.start({ agent: 'orders', id: 'r', input: { count: '1' } });
@@ -52,7 +52,7 @@ describe('what comes from where the schemas of an agent are not known', () => {
     expect(shipped).toContain('Signal "ship" does not match its schema');
   });
 
-  it('is not checked twice where the agent itself was asked', async () => {
+  it('is not validated twice if the agent itself validated it', async () => {
     const { world } = scene();
     const run = await world.start({ count: '4' } as never, { id: 'r' });
     await world.agent.run('r').signal('ship', { at: '2026-05-01' });

@@ -6,7 +6,7 @@ import { memoryStorage } from '../../lambda/storage/memory.ts';
 
 const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } });
 
-/** Three runs that ask: one that can be read, one without encryption, and one whose approval is damaged. */
+/** Three runs with an approval: one readable, one not encrypted, and one whose approval is damaged. */
 async function scene() {
   const storage = memoryStorage();
   const logged: Readonly<Record<string, unknown>>[] = [];
@@ -14,12 +14,12 @@ async function scene() {
     name: 'asks',
     run: async (ctx) => (await ctx.approval('book', { title: 'Book?', approvers: ['user:ann'] })).approved,
   });
-  const place = { storage, keys, log: (_: string, __: string, fields: object) => void logged.push({ ...fields }) };
-  const sealed = asks.with(place);
+  const options = { storage, keys, log: (_: string, __: string, fields: object) => void logged.push({ ...fields }) };
+  const encrypted = asks.with(options);
   for (const [run, who] of [
     ['plain', asks.with({ storage })],
-    ['broken', sealed],
-    ['good', sealed],
+    ['broken', encrypted],
+    ['good', encrypted],
   ] as const) {
     await who.start({}, { id: run });
     await who.invoke({ run }, { by: 'me', until: Date.now() + 60_000 });
@@ -29,11 +29,11 @@ async function scene() {
   const put = { ...there, revision: 'broken', meta: 'nonsense' };
   await storage.records.commit([{ put, when: { revision: there.revision } }]);
   logged.length = 0;
-  return { operator: createOperator(sealed.runtime), storage, sealed, logged };
+  return { operator: createOperator(encrypted.runtime), storage, encrypted, logged };
 }
 
 describe('approvals that cannot be read', () => {
-  it('leave the others in an inbox, and are logged', async () => {
+  it('are logged and left out of an inbox, which lists the others', async () => {
     const { operator, logged } = await scene();
     expect((await operator.inbox('user:ann')).map(({ run }) => run)).toEqual(['good']);
     expect(logged.map(({ run, approval, error }) => [run, approval, error]).toSorted()).toEqual([
@@ -42,17 +42,17 @@ describe('approvals that cannot be read', () => {
     ]);
   });
 
-  it('leave the others in the list of all that are open', async () => {
+  it('are left out of the list of all pending approvals', async () => {
     const { operator, logged } = await scene();
     expect((await operator.pendingApprovals()).map(({ run }) => run)).toEqual(['good']);
     expect(logged.map(({ run }) => run).toSorted()).toEqual(['broken', 'plain']);
   });
 
-  it('are not taken for a storage that does not answer: then there is no list', async () => {
-    const { sealed, storage } = await scene();
+  it('do not hide a storage that fails: then there is no list', async () => {
+    const { encrypted, storage } = await scene();
     const read = () => Promise.reject(Object.assign(new Error('away'), { code: 'STORAGE_UNAVAILABLE', scope: 'run' }));
     const away = { ...storage, records: { ...storage.records, read, range: read } };
-    await expect(createOperator(sealed.with({ storage: away, keys }).runtime).inbox('user:ann')).rejects.toThrow(
+    await expect(createOperator(encrypted.with({ storage: away, keys }).runtime).inbox('user:ann')).rejects.toThrow(
       'away',
     );
   });

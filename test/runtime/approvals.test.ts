@@ -10,14 +10,14 @@ import { describeOnEachStorage, gate, headIn, headOf, interceptCommits } from '.
 
 const ANN = { title: 'Pay?', approvers: ['user:ann'] };
 
-/** Asks one question and gives what it gets. */
+/** Requests one approval and returns the decision. */
 const asking = (request: Partial<ApprovalOptions<unknown>> = {}) =>
   agent({ name: 'asking', run: (ctx) => ctx.approval('pay', { ...ANN, ...request }) });
 
 const inRun = (world: { agent: Parameters<typeof headOf>[0] }, run = 'r') => world.agent.runtime.contexts.forRun(run);
 
 describe('a decision', () => {
-  it('comes to the agent with who said what and when, and the hash of what was shown', async () => {
+  it('tells the agent who decided what and when, with the hash of the request', async () => {
     const world = testAgents(asking({ show: { amount: 12 } }));
     const run = await world.start({}, { id: 'r' });
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
@@ -33,7 +33,7 @@ describe('a decision', () => {
     expect(decision.shown).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('may be no', async () => {
+  it('can be a rejection', async () => {
     const world = testAgents(asking());
     const run = await world.start({}, { id: 'r' });
     await run.reject('pay', { comment: 'too much' });
@@ -41,7 +41,7 @@ describe('a decision', () => {
     expect(await run.approvals()).toEqual([]);
   });
 
-  it('of two who are needed counts when both say yes at once, and wakes the run once', async () => {
+  it('wakes the run once if both people of a quorum approve at the same time', async () => {
     const world = testAgents(asking({ approvers: ['user:ann', 'user:bob', 'user:eve'], quorum: 2 }));
     const run = await world.start({}, { id: 'r' });
     const yes = (by: string) => world.agent.run('r').decide({ approval: 'pay', by, answer: 'approve', comment: by });
@@ -54,7 +54,7 @@ describe('a decision', () => {
     expect(world.invocations.map(({ end }) => end)).toEqual(['suspended', 'finished']);
   });
 
-  it('of one of two does not wake the run', async () => {
+  it('does not wake the run while another approval is needed', async () => {
     const world = testAgents(asking({ approvers: ['group:finance'], quorum: 2 }));
     const run = await world.start({}, { id: 'r' });
     await run.approve('pay', { by: 'user:ann' });
@@ -65,7 +65,7 @@ describe('a decision', () => {
     expect(await run.result()).toMatchObject({ by: ['user:ann', 'user:bob'] });
   });
 
-  it('that is given again is the recorded one, and another one is a conflict', async () => {
+  it('returns the recorded one if it is repeated, and conflicts with another one', async () => {
     const world = testAgents(asking());
     const run = await world.start({}, { id: 'r' });
     const input = { approval: 'pay', by: 'user:ann' };
@@ -78,7 +78,7 @@ describe('a decision', () => {
     expect(world.invocations).toHaveLength(2);
   });
 
-  it('that comes while the run still does something else is found before it suspends', async () => {
+  it('is found before the run suspends if it arrives while the run executes', async () => {
     const { opened, open } = gate();
     const both = agent({
       name: 'both',
@@ -102,8 +102,8 @@ describe('a decision', () => {
   });
 });
 
-describe('asking', () => {
-  it('is one transaction of checkpoint, head and approval', async () => {
+describe('an approval request', () => {
+  it('is written in one transaction with checkpoint and head', async () => {
     const commits: string[][] = [];
     const storage = interceptCommits(memoryStorage(), async (writes, commit) => {
       commits.push(writes.flatMap((write) => ('put' in write ? write.put.key : [])));
@@ -115,7 +115,7 @@ describe('asking', () => {
     expect(asked).toEqual(['c0000000003', 'cz', 'apay']);
   });
 
-  it('two questions at once waits for both answers, in any order', async () => {
+  it('waits together with another one until both are decided, in any order', async () => {
     const pair = agent({
       name: 'pair',
       run: async (ctx) => {
@@ -147,7 +147,7 @@ describe('asking', () => {
     ]);
   });
 
-  it('survives processes that die and deliveries that come twice, and asks once', async () => {
+  it('is made once despite crashes and duplicate deliveries', async () => {
     const paying = agent({
       name: 'paying',
       async run(ctx) {
@@ -165,7 +165,7 @@ describe('asking', () => {
     expect(world.notifications).toHaveLength(1);
   });
 
-  it('refuses what nobody could answer, and the run fails with that', async () => {
+  it('fails the run if it is invalid', async () => {
     const world = testAgents(asking({ approvers: [] }));
     const run = await world.start({}, { id: 'r' });
     await expect(run.result()).rejects.toMatchObject({ code: 'RUN_FAILED', cause: { code: 'INVALID_INPUT' } });
@@ -186,14 +186,14 @@ describe('edits', () => {
     },
   };
 
-  it('that fit the schema come to the agent as the schema makes them', async () => {
+  it('are parsed by the schema if they match it', async () => {
     const world = testAgents(asking({ editable: amount }));
     const run = await world.start({}, { id: 'r' });
     await run.approve('pay', { edits: { amount: 9.6 } });
     expect(await run.result()).toMatchObject({ approved: true, edits: { amount: 10 }, asks: 1 });
   });
 
-  it('that do not fit are asked for again, with what was wrong', async () => {
+  it('lead to another request with the reason if they do not match the schema', async () => {
     const world = testAgents(asking({ editable: amount }));
     const run = await world.start({}, { id: 'r' });
     await run.approve('pay', { edits: { amount: 'ten' } });
@@ -205,7 +205,7 @@ describe('edits', () => {
     expect(await run.result()).toMatchObject({ approved: true, edits: { amount: 7 }, asks: 2 });
   });
 
-  it('are refused where the question does not allow them', async () => {
+  it('are refused if the approval is not editable', async () => {
     const world = testAgents(asking());
     const run = await world.start({}, { id: 'r' });
     await expect(run.approve('pay', { edits: { amount: 1 } })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -213,10 +213,10 @@ describe('edits', () => {
   });
 });
 
-describe('when nobody decides in time', () => {
+describe('an approval without a decision in time', () => {
   const timed = (request: Partial<ApprovalOptions<unknown>>) => asking({ timeout: { days: 3 }, ...request });
 
-  it('that is a no unless the question says otherwise', async () => {
+  it('is rejected by default', async () => {
     const world = testAgents(timed({}));
     const run = await world.start({}, { id: 'r' });
     await world.skip({ days: 2, hours: 23, minutes: 59 });
@@ -225,14 +225,14 @@ describe('when nobody decides in time', () => {
     expect(await run.result()).toMatchObject({ approved: false, status: 'EXPIRED', by: [], asks: 1 });
   });
 
-  it('it is a yes if the question says so', async () => {
+  it('is approved with `onTimeout: approve`', async () => {
     const world = testAgents(timed({ onTimeout: 'approve' }));
     const run = await world.start({}, { id: 'r' });
     await run.expire('pay');
     expect(await run.result()).toMatchObject({ approved: true, status: 'EXPIRED', by: [] });
   });
 
-  it('the run fails if the question says so, and asks anew when it is retried', async () => {
+  it('fails the run with `onTimeout: fail`, and is requested again on a retry', async () => {
     const world = testAgents(timed({ onTimeout: 'fail' }));
     const run = await world.start({}, { id: 'r' });
     await run.expire('pay');
@@ -243,7 +243,7 @@ describe('when nobody decides in time', () => {
     expect(await run.result()).toMatchObject({ approved: true });
   });
 
-  it('others are asked too if the question says so, with the whole time once more', async () => {
+  it('gets more approvers and the whole timeout again with `onTimeout: escalate`', async () => {
     const world = testAgents(timed({ onTimeout: 'escalate', escalateTo: ['user:boss'] }));
     const run = await world.start({}, { id: 'r' });
     await expect(run.approve('pay', { by: 'user:boss' })).rejects.toMatchObject({ code: 'NOT_AN_APPROVER' });
@@ -259,7 +259,7 @@ describe('when nobody decides in time', () => {
     expect(await second.result()).toMatchObject({ approved: false, status: 'EXPIRED' });
   });
 
-  it('an answer at the deadline is late, though nobody has looked yet', async () => {
+  it('refuses a decision at the deadline, even before the sweep', async () => {
     const world = testAgents(timed({}));
     const run = await world.start({}, { id: 'r' });
     const [open] = await run.approvals();
@@ -273,12 +273,12 @@ describe('when nobody decides in time', () => {
     expect(await run.result()).toMatchObject({ status: 'EXPIRED' });
   });
 
-  it('people are reminded again and again, and others brought in half way', async () => {
+  it('has sent reminders at every interval, and escalated half way', async () => {
     const world = testAgents(timed({ remindAfter: { hours: 24 }, escalateTo: ['user:boss'] }));
     await world.start({}, { id: 'r' });
     await world.skip({ days: 4 });
-    const told = world.notifications.map(({ kind, links }) => [kind, ...links.map(({ person }) => person)]);
-    expect(told).toEqual([
+    const notified = world.notifications.map(({ kind, links }) => [kind, ...links.map(({ person }) => person)]);
+    expect(notified).toEqual([
       ['asked', 'user:ann'],
       ['reminder', 'user:ann'],
       ['escalation', 'user:ann', 'user:boss'],
@@ -287,11 +287,11 @@ describe('when nobody decides in time', () => {
   });
 });
 
-describe('telling people', () => {
-  it('happens only after the question is stored, and again until it works', async () => {
+describe('a notification', () => {
+  it('is sent only after the approval is stored, and retried until it succeeds', async () => {
     const seen: string[] = [];
-    const told = agent({
-      name: 'told',
+    const notifying = agent({
+      name: 'notifying',
       run: (ctx) => ctx.approval('pay', ANN),
       async notify({ approval }) {
         const { status } = await viewApproval(await inRun(world), approval);
@@ -299,7 +299,7 @@ describe('telling people', () => {
         if (seen.length < 4) throw new Error('The mail server is down.');
       },
     });
-    const world = testAgents(told);
+    const world = testAgents(notifying);
     await world.start({}, { id: 'r' });
     expect(seen).toEqual(['PENDING WAITING_FOR_APPROVAL']);
     await world.skip({ minutes: 1 });
@@ -312,24 +312,24 @@ describe('telling people', () => {
     expect(seen).toHaveLength(4);
   });
 
-  it('stops when the question is over', async () => {
+  it('is not retried after the approval has ended', async () => {
     let tries = 0;
-    const told = agent({
-      name: 'told',
+    const notifying = agent({
+      name: 'notifying',
       run: (ctx) => ctx.approval('pay', ANN),
       notify() {
         tries += 1;
         throw new Error('The mail server is down.');
       },
     });
-    const world = testAgents(told);
+    const world = testAgents(notifying);
     const run = await world.start({}, { id: 'r' });
     await run.approve('pay');
     await world.skip({ days: 1 });
     expect(tries).toBe(1);
   });
 
-  it('gives each person a link of their own, also those of a group, and a decision kills all', async () => {
+  it('has a link for each person, group members included; after a decision, no link can decide', async () => {
     const grouped = agent({
       name: 'grouped',
       run: (ctx) => ctx.approval('pay', { ...ANN, approvers: ['user:ann', 'group:finance'] }),
@@ -353,8 +353,8 @@ describe('telling people', () => {
   });
 });
 
-describe('facts that are checked again', () => {
-  /** An agent that books at the price that was approved; `prices` are those that it finds, one after the other. */
+describe('rechecked facts', () => {
+  /** An agent that books at the approved price; `prices` are the prices that it finds, in order. */
   function booking(prices: number[], request: Partial<ApprovalOptions<unknown>> = {}) {
     const booked: unknown[] = [];
     const travel = agent({
@@ -375,7 +375,7 @@ describe('facts that are checked again', () => {
     return { travel, booked };
   }
 
-  it('and are the same let the run go on', async () => {
+  it('let the run continue if they are the same', async () => {
     const { travel, booked } = booking([1200, 1200]);
     const run = await testAgents(travel).start({}, { id: 'r' });
     await run.approve('book');
@@ -383,7 +383,7 @@ describe('facts that are checked again', () => {
     expect(booked).toEqual([1200]);
   });
 
-  it('and have changed are asked about again, with both values shown', async () => {
+  it('lead to another request with both values if they have changed', async () => {
     const { travel, booked } = booking([1200, 1500, 1500]);
     const world = testAgents(travel);
     const run = await world.start({}, { id: 'r' });
@@ -403,7 +403,7 @@ describe('facts that are checked again', () => {
     expect(booked).toEqual([1500]);
   });
 
-  it('may differ within a tolerance', async () => {
+  it('can differ within a tolerance', async () => {
     const same: ApprovalOptions['same'] = (asked, now) => Number(now.price) <= Number(asked.price) * 1.02;
     const { travel, booked } = booking([1000, 1019], { same });
     const run = await testAgents(travel).start({}, { id: 'r' });
@@ -412,7 +412,7 @@ describe('facts that are checked again', () => {
     expect(booked).toEqual([1000]);
   });
 
-  it('and never hold still are asked about only so often', async () => {
+  it('lead to at most `maxAsks` requests if they keep changing', async () => {
     const { travel, booked } = booking([1, 2, 3, 4, 5], { maxAsks: 2 });
     const run = await testAgents(travel).start({}, { id: 'r' });
     await run.approve('book');
@@ -421,14 +421,14 @@ describe('facts that are checked again', () => {
     expect(booked).toEqual([]);
   });
 
-  it('are not looked at when the answer is no', async () => {
+  it('are not read after a rejection', async () => {
     const { travel } = booking([1]);
     const run = await testAgents(travel).start({}, { id: 'r' });
     await run.reject('book');
     expect(await run.result()).toMatchObject({ approved: false, status: 'REJECTED' });
   });
 
-  it('are looked at once, also when processes die on the way', async () => {
+  it('are read once, despite crashes', async () => {
     const { travel, booked } = booking([1200, 1500, 1500, 7, 7]);
     const world = testAgents(travel, { deliverTwice: true });
     for (const step of ['book/recheck', 'book~2/recheck']) world.crash({ recorded: step });
@@ -440,13 +440,13 @@ describe('facts that are checked again', () => {
   });
 });
 
-describe('a question that nobody needs any more is withdrawn', () => {
+describe('an approval that is no longer needed', () => {
   const withdrawn = async (world: Parameters<typeof inRun>[0], id: string) => {
     const { status, withdrawnBecause } = await viewApproval(await inRun(world), id);
     return { status, withdrawnBecause };
   };
 
-  it('when its branch is left', async () => {
+  it('is withdrawn when its branch is abandoned', async () => {
     const racing = agent({
       name: 'racing',
       async run(ctx) {
@@ -469,7 +469,7 @@ describe('a question that nobody needs any more is withdrawn', () => {
     });
   });
 
-  it('when its branch is left before the replay has come to the question again', async () => {
+  it('is withdrawn when its branch is abandoned before the replay reaches the request', async () => {
     const racing = agent({
       name: 'racing',
       async run(ctx) {
@@ -495,7 +495,7 @@ describe('a question that nobody needs any more is withdrawn', () => {
     expect(await withdrawn(world, 'race[0]/pay')).toMatchObject({ status: 'WITHDRAWN' });
   });
 
-  it('when its turn ends without waiting for it', async () => {
+  it('is withdrawn when its turn ends without waiting for it', async () => {
     const turning = agent({
       name: 'turning',
       state: { initial: () => ({ turn: 1 }) },
@@ -513,7 +513,7 @@ describe('a question that nobody needs any more is withdrawn', () => {
     expect(await withdrawn(world, 'turn 1/pay')).toMatchObject({ status: 'WITHDRAWN' });
   });
 
-  it('when the agent returns without waiting for it, in the transaction that ends the run', async () => {
+  it('is withdrawn in the transaction that ends the run when the agent returns without waiting for it', async () => {
     const hasty = agent({
       name: 'hasty',
       run: (ctx) => Promise.race([ctx.approval('pay', ANN), ctx.waitForSignal('enough')]),
@@ -533,7 +533,7 @@ describe('a question that nobody needs any more is withdrawn', () => {
     expect(world.notifications).toHaveLength(1);
   });
 
-  it('when the agent asks and returns at once', async () => {
+  it('is withdrawn without a notification when the agent returns at once', async () => {
     const careless = agent({
       name: 'careless',
       async run(ctx) {
@@ -551,7 +551,7 @@ describe('a question that nobody needs any more is withdrawn', () => {
     expect(atOnce.notifications).toEqual([]);
   });
 
-  it('when the agent throws', async () => {
+  it('is withdrawn when the agent throws', async () => {
     const failing = agent({
       name: 'failing',
       run: (ctx) =>
@@ -569,7 +569,7 @@ describe('a question that nobody needs any more is withdrawn', () => {
 });
 
 describeOnEachStorage('approvals in runs', (open) => {
-  it('are asked, decided by two at once, checked and asked again', async () => {
+  it('are requested, decided by two people at the same time, rechecked and requested again', async () => {
     const prices = [1200, 1500, 1500];
     const travel = agent({
       name: 'travel',

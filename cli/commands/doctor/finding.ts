@@ -4,12 +4,12 @@ export interface Finding {
   readonly status: 'ok' | 'warn' | 'fail';
   readonly found: string;
   /** How to fix it. The field is part of the JSON output, so its name stays. */
-  readonly mend?: string;
+  readonly fix?: string;
 }
 
 export const ok = (check: string, found: string): Finding => ({ check, status: 'ok', found });
-export const warn = (check: string, found: string, mend: string): Finding => ({ check, status: 'warn', found, mend });
-export const fail = (check: string, found: string, mend: string): Finding => ({ check, status: 'fail', found, mend });
+export const warn = (check: string, found: string, fix: string): Finding => ({ check, status: 'warn', found, fix });
+export const fail = (check: string, found: string, fix: string): Finding => ({ check, status: 'fail', found, fix });
 
 /** The first line of an error message, without its period. */
 export const errorSummary = (error: unknown): string =>

@@ -130,8 +130,8 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     async handle({ operator, caller, api, params: { run, approval }, body }) {
       const { answer, comment, edits, shown, ...who } = await body();
       const as = answeringAs(caller, who.by, who.groups);
-      const said = { approval, answer, ...omitUndefined({ comment, edits, shown }) };
-      const decided = await operator.decide(run, { ...said, ...as });
+      const decision = { approval, answer, ...omitUndefined({ comment, edits, shown }) };
+      const decided = await operator.decide(run, { ...decision, ...as });
       api.telemetry.count('DecisionRecorded');
       return { status: 200, json: approvalResponse(decided) };
     },
@@ -174,7 +174,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** Who answers: the person that the caller is, or whom a caller names who may answer for others. */
+/** The person who decides: the caller, or the person whom a caller names who answers for others. */
 function answeringAs(caller: Caller, person: string | undefined, groups: readonly string[] | undefined) {
   if (person === undefined && groups === undefined) return requireDecider(caller);
   if (!caller.answersForOthers)

@@ -61,6 +61,6 @@ function withoutApproval(pending: readonly string[] = [], ended: string): readon
 }
 
 const approvalConflict = ({ id }: Approval, cause: unknown): WaitstateError =>
-  new WaitstateError('STALE_VERSION', `Approval "${id}" was changed by somebody else at the same time. Try again.`, {
+  new WaitstateError('STALE_VERSION', `Approval "${id}" was changed at the same time. Try again.`, {
     cause,
   });

@@ -79,4 +79,4 @@ function readToken(stored: StoredRecord): TokenMeta {
 
 /** The error for every link that cannot be used, whatever the reason. */
 export const linkNotFound = (): WaitstateError =>
-  new WaitstateError('APPROVAL_NOT_FOUND', 'This link opens nothing, or no longer. Ask for a new one.');
+  new WaitstateError('APPROVAL_NOT_FOUND', 'This approval link is unknown, expired or revoked. Ask for a new one.');

@@ -20,10 +20,10 @@ import { undoAll } from './undo.ts';
 
 type Definition = AgentDefinition<never, unknown, unknown>;
 
-/** How the function of an agent came back. */
-type Returned = { readonly value: unknown } | { readonly error: unknown } | 'overtaken';
+/** How the agent's function ended; 'superseded' when the run ends without it. */
+type AgentOutcome = { readonly value: unknown } | { readonly error: unknown } | 'superseded';
 
-/** Runs a claimed run until it ends, waits, yields, or is somebody else's. Never rejects. */
+/** Runs a claimed run until it ends, suspends, yields or is fenced. Never rejects. */
 export async function drive(
   runtime: Runtime,
   at: RunContext,
@@ -31,101 +31,106 @@ export async function drive(
   claimed: ClaimedRun,
 ): Promise<InvocationEnd> {
   const invocation = new Invocation(runtime, at, agent, claimed);
-  conclude(invocation).catch((error) => invocation.fail(error));
+  runToEnd(invocation).catch((error) => invocation.fail(error));
   return invocation.ended.promise;
 }
 
-async function conclude(invocation: Invocation): Promise<void> {
-  // A turn has nothing to replay: what it did is undone by what the agent names.
+async function runToEnd(invocation: Invocation): Promise<void> {
+  // A turn agent is not replayed: its steps are undone by the `undo` functions of its definition.
   if (invocation.isEnding && invocation.agent.turn) return undoAll(invocation);
-  const returned = await Promise.race([call(invocation), overtaken(invocation)]);
-  invocation.hasReturned = returned !== 'overtaken';
-  // What is still under way was paid for: it is recorded before the end.
+  const outcome = await Promise.race([callAgent(invocation), waitUntilSuperseded(invocation)]);
+  invocation.hasReturned = outcome !== 'superseded';
+  // Operations that still run complete and are recorded before the run ends.
   await invocation.waitUntilIdle();
-  if (invocation.nonDeterminism && !invocation.isEnding) return failed(invocation, invocation.nonDeterminism);
-  if (invocation.isEnding || returned === 'overtaken') return undoAll(invocation);
-  if ('error' in returned) return failed(invocation, returned.error);
+  if (invocation.nonDeterminism && !invocation.isEnding) return failRun(invocation, invocation.nonDeterminism);
+  if (invocation.isEnding || outcome === 'superseded') return undoAll(invocation);
+  if ('error' in outcome) return failRun(invocation, outcome.error);
   const { lastTurn } = invocation;
-  const result: Entry = { kind: 'result', value: returned.value };
+  const result: Entry = { kind: 'result', value: outcome.value };
   try {
     const entries = [...(lastTurn?.entries ?? []), ['@result', result] as const];
     await recordEnd(invocation, { ...lastTurn, status: 'SUCCEEDED', entries });
     invocation.finish('SUCCEEDED');
   } catch (error) {
     if (error instanceof Superseded) return undoAll(invocation);
-    // It is not over: its result, or its state, cannot be kept.
-    return failed(invocation, error);
+    // The end was not written: the result or the state cannot be stored.
+    return failRun(invocation, error);
   }
 }
 
-/** Resolves when the run is to end in another way than by its agent, and the replay has got as far as it can. */
-async function overtaken(invocation: Invocation): Promise<Returned> {
+/** Resolves when the run has to end without its agent, such as by a cancel, and the replay got as far as it can. */
+async function waitUntilSuperseded(invocation: Invocation): Promise<AgentOutcome> {
   if (!invocation.isEnding) await invocation.superseded.promise;
   await invocation.waitUntilIdle();
-  return 'overtaken';
+  return 'superseded';
 }
 
-async function call(invocation: Invocation): Promise<Returned> {
+async function callAgent(invocation: Invocation): Promise<AgentOutcome> {
   const { agent, journal } = invocation;
   try {
     const input = journal.get('@input')?.value as never;
-    const value = await (agent.turn ? turns(invocation, input) : whole(invocation, input));
+    const value = await (agent.turn ? callTurns(invocation, input) : callRun(invocation, input));
     return { value: await validate(`The result of agent "${agent.name}"`, agent.result, value) };
   } catch (error) {
     return { error };
   }
 }
 
-async function whole(invocation: Invocation, input: never): Promise<unknown> {
+async function callRun(invocation: Invocation, input: never): Promise<unknown> {
   const { agent } = invocation;
   if (!invocation.isLive) invocation.replayedState = new EditedState(await agent.state?.initial(input));
   return agent.run?.(createContext(invocation, new Scope()), input);
 }
 
-/** One turn after the other; each ends in a checkpoint with its state, and forgets what it remembered on the way. */
-async function turns(invocation: Invocation, input: never): Promise<unknown> {
+/** Calls one turn after the other. Each ends with a checkpoint that has its state and drops its journal entries. */
+async function callTurns(invocation: Invocation, input: never): Promise<unknown> {
   const { agent, journal } = invocation;
   for (;;) {
-    const turn = entryOf(journal, TURN, 'cursor')?.cursor ?? 1;
+    const turn = entryOf(journal, TURN_ID, 'cursor')?.cursor ?? 1;
     const scope = new Scope(`turn ${turn}/`);
-    const working = new EditedState(invocation.writer.state);
-    const made = await agent.turn?.(createContext(invocation, scope, working), working.value as never, input);
+    const turnState = new EditedState(invocation.writer.state);
+    const returned = await agent.turn?.(createContext(invocation, scope, turnState), turnState.value as never, input);
     if (invocation.isEnding) return invocation.hang();
-    const state = made === undefined || made instanceof Done ? working.value : made;
+    const state = returned === undefined || returned instanceof Done ? turnState.value : returned;
     scope.close();
-    const item = endOfTurn(invocation, scope.path, turn, state);
-    if (made instanceof Done) {
+    const item = turnEndItem(invocation, scope.path, turn, state);
+    if (returned instanceof Done) {
       invocation.lastTurn = item;
-      return made.result;
+      return returned.result;
     }
     await invocation.runActive(() => invocation.record(item));
     if (!invocation.canBegin) return invocation.hang();
   }
 }
 
-const TURN = '@turn';
+const TURN_ID = '@turn';
 
-function endOfTurn(invocation: Invocation, path: string, turn: number, state: unknown): BatchItem {
-  const own = [...invocation.journal].filter(([id]) => id.startsWith(path));
-  // What can be undone outlives its turn.
-  const kept = own.filter(([, entry]) => isUndoable(entry)).map(([id, entry]) => [`@kept:${id}`, entry] as const);
+function turnEndItem(invocation: Invocation, path: string, turn: number, state: unknown): BatchItem {
+  const turnEntries = [...invocation.journal].filter(([id]) => id.startsWith(path));
+  // Steps that can be undone are kept after their turn.
+  const kept = turnEntries
+    .filter(([, entry]) => isUndoable(entry))
+    .map(([id, entry]) => [`@kept:${id}`, entry] as const);
   const next: Entry = { kind: 'cursor', cursor: turn + 1 };
   return {
     ...abandonWaits(invocation, [path]),
-    ...{ step: `turn ${turn}`, entries: [[TURN, next], ...kept], forget: own.map(([id]) => id), edit: () => state },
+    step: `turn ${turn}`,
+    entries: [[TURN_ID, next], ...kept],
+    forget: turnEntries.map(([id]) => id),
+    edit: () => state,
   };
 }
 
-/** Fails the run: what was done is undone first, unless the code itself cannot be trusted with that. */
-async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
+/** Fails the run. Its steps are undone first, except after a non-determinism error: the code may not match them. */
+async function failRun(invocation: Invocation, thrown: unknown): Promise<void> {
   const error = toError(thrown);
-  const failedAt = operationsOf(invocation, thrown);
+  const failedAt = failedOperations(invocation, thrown);
   const entry: Entry = { kind: 'result', error, ...(failedAt.length > 0 && { failedAt }) };
-  const isUntrusted = isWaitstateError(error, 'STEP_MISMATCH');
-  const undoes = !isUntrusted && [...invocation.journal.values()].some(needsCleanup);
+  const isNonDeterministic = isWaitstateError(error, 'STEP_MISMATCH');
+  const needsUndo = !isNonDeterministic && [...invocation.journal.values()].some(needsCleanup);
   invocation.pendingWaits.stopAll();
   try {
-    if (!undoes) {
+    if (!needsUndo) {
       await recordEnd(invocation, { status: 'FAILED', entries: [['@error', entry]] });
       return invocation.finish('FAILED');
     }
@@ -135,22 +140,22 @@ async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
       sideWrites: () => withdrawWritesById(invocation.at, invocation.work.approvals ?? [], 'The run has failed.'),
       work: (work) => ({ ...work, ending: 'FAILED', approvals: undefined }),
     });
-  } catch (lost) {
-    if (lost instanceof Superseded) return undoAll(invocation);
-    // What was thrown cannot be kept as it is; what it says can.
-    if (!isWaitstateError(lost, 'UNSUPPORTED_VALUE') || thrown === lost) throw lost;
+  } catch (failure) {
+    if (failure instanceof Superseded) return undoAll(invocation);
+    // The error itself cannot be stored, but its name, message and stack can.
+    if (!isWaitstateError(failure, 'UNSUPPORTED_VALUE') || thrown === failure) throw failure;
     const { name, message, stack } = error;
-    return failed(invocation, Object.assign(new Error(message), { name, stack }));
+    return failRun(invocation, Object.assign(new Error(message), { name, stack }));
   }
   invocation.isEnding = true;
   return undoAll(invocation);
 }
 
-/** The operations at which an error came up: itself, what caused it, and what it sums up. */
-function operationsOf(invocation: Invocation, thrown: unknown, seen = new Set<unknown>()): readonly string[] {
+/** The operations that an error came from: the error itself, its causes, and the errors that it aggregates. */
+function failedOperations(invocation: Invocation, thrown: unknown, seen = new Set<unknown>()): readonly string[] {
   if (!(thrown instanceof Error) || seen.has(thrown)) return [];
   seen.add(thrown);
   const parts = [thrown.cause, ...(thrown instanceof AggregateError ? thrown.errors : [])];
   const own = invocation.failedAt.get(thrown) ?? [];
-  return [own, parts.flatMap((part) => operationsOf(invocation, part, seen))].flat();
+  return [own, parts.flatMap((part) => failedOperations(invocation, part, seen))].flat();
 }

@@ -4,39 +4,40 @@ import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import type { JournalChange } from '../journal/append-entries.ts';
 import type { Entry } from '../journal/entries.ts';
 
-/** Something to be recorded with the next checkpoint. */
+/** Something to record with the next checkpoint. */
 export interface BatchItem {
   readonly entries?: readonly (readonly [id: string, entry: Entry])[];
+  /** The ids of entries to remove from the journal. */
   readonly forget?: readonly string[];
-  /** What becomes of the state, on top of what is there when it is written. */
+  /** Changes the state that is newest at the time of the write. */
   readonly edit?: (state: unknown) => unknown;
-  /** The operation that it ends, as history shows it. */
+  /** The operation that this item completes, as the history shows it. */
   readonly step?: string;
-  /** The operation of which an attempt failed, as history shows it. */
+  /** The operation that had a failed attempt, as the history shows it. */
   readonly failed?: string;
-  /** The model that was asked. */
+  /** The model that the operation called. */
   readonly model?: ModelParameters;
   /** A name for the checkpoint. */
   readonly name?: string;
-  /** What is written in the same transaction; asked for anew at every try. */
+  /** Makes the writes that belong to the same transaction; called again for each attempt. */
   readonly sideWrites?: () => Promise<readonly Write[]>;
-  /** Makes the error of the item when a condition beside it fails; without it the write is tried again. */
+  /** Makes the error of this item when a condition of its side writes fails. Without it, the write is retried. */
   readonly conditionError?: (error: ConditionFailedError) => Error;
-  /** What changes in the work of the head. */
+  /** Changes the runtime fields of the head. */
   readonly work?: (work: RuntimeMeta) => RuntimeMeta;
-  /** What the run becomes. */
+  /** The new status of the run. */
   readonly status?: Status;
-  /** That nothing of the agent goes on when it is written. */
+  /** Whether the run may suspend with this write, because no code of the agent continues after it. */
   readonly allowsSuspend?: boolean;
 }
 
-/** An item, and who waits for it. */
+/** An item, and the promise that settles when it is written or rejected. */
 export interface QueuedItem {
   readonly item: BatchItem;
   readonly done: PromiseWithResolvers<void>;
 }
 
-/** What is written beside each item of a batch. */
+/** The side writes of each item of a batch. */
 export type SideWritesByItem = readonly (readonly Write[])[];
 
 /** The edit of an item threw; nothing was written. */
@@ -49,7 +50,7 @@ export class EditFailed extends Error {
   }
 }
 
-/** The state after the edits of all items, one on top of the other. */
+/** Applies the edits of all items to a state, one after the other. */
 export async function applyEdits(items: readonly BatchItem[], before: unknown): Promise<unknown> {
   let state = before;
   for (const item of items) {
@@ -63,22 +64,22 @@ export async function applyEdits(items: readonly BatchItem[], before: unknown): 
   return state;
 }
 
-/** What one checkpoint changes that records all items. */
+/** Merges items into the change of one checkpoint. */
 export function mergeItems(items: readonly BatchItem[]): JournalChange {
-  const ended = items.flatMap(({ step }) => step ?? []);
-  // A run stands at the step that it got to, not at what it took back on the way to its end.
-  const undone = ended.flatMap((id) => (id.startsWith(UNDO) ? id.slice(UNDO.length) : []));
-  const steps = ended.filter((id) => !id.startsWith(UNDO));
+  const completed = items.flatMap(({ step }) => step ?? []);
+  // The step of a checkpoint is how far the run got, so undone steps are a label instead.
+  const undone = completed.flatMap((id) => (id.startsWith(UNDO_PREFIX) ? id.slice(UNDO_PREFIX.length) : []));
+  const steps = completed.filter((id) => !id.startsWith(UNDO_PREFIX));
   const failed = items.flatMap((item) => item.failed ?? []);
   const status = items.find((item) => item.status)?.status;
   return {
-    entries: entriesOf(items),
+    entries: mergeEntries(items),
     forget: items.flatMap(({ forget = [] }) => forget),
-    ...(steps.length > 0 && { step: titleOf(steps), steps: steps.length }),
+    ...(steps.length > 0 && { step: stepsTitle(steps), steps: steps.length }),
     ...(failed.length + undone.length > 0 && {
       labels: {
-        ...(failed.length > 0 && { [FAILED_LABEL]: titleOf(failed) }),
-        ...(undone.length > 0 && { [UNDONE_LABEL]: titleOf(undone) }),
+        ...(failed.length > 0 && { [FAILED_LABEL]: stepsTitle(failed) }),
+        ...(undone.length > 0 && { [UNDONE_LABEL]: stepsTitle(undone) }),
       },
     }),
     ...(status && { status }),
@@ -87,8 +88,8 @@ export function mergeItems(items: readonly BatchItem[]): JournalChange {
   };
 }
 
-/** What is recorded by all items: one takes out what those before it put in. */
-function entriesOf(items: readonly BatchItem[]): ReadonlyMap<string, Entry> {
+/** The entries of all items; an item can remove entries of the items before it. */
+function mergeEntries(items: readonly BatchItem[]): ReadonlyMap<string, Entry> {
   const all = new Map<string, Entry>();
   for (const { entries = [], forget = [] } of items) {
     for (const id of forget) all.delete(id);
@@ -97,71 +98,74 @@ function entriesOf(items: readonly BatchItem[]): ReadonlyMap<string, Entry> {
   return all;
 }
 
-/** The labels of a checkpoint that records failed attempts, and of one that records what was undone: of which operations. */
+/** The label that names the operations with a failed attempt. */
 export const FAILED_LABEL = 'failed';
+/** The label that names the steps that were undone. */
 export const UNDONE_LABEL = 'undone';
 
-const UNDO = '@undo:';
+const UNDO_PREFIX = '@undo:';
 
-const titleOf = (steps: readonly string[]): string =>
+const stepsTitle = (steps: readonly string[]): string =>
   (steps.length === 1 ? String(steps[0]) : `${steps[0]} and ${steps.length - 1} more`).slice(0, 256);
 
-// A transaction takes 100 writes; some are of the checkpoint itself.
-const MOST_BESIDE = 95;
+// A transaction takes at most 100 writes, and the checkpoint itself needs some of them.
+const MAX_SIDE_WRITES = 95;
 
 /**
- * How many items one transaction takes: writes of an agent's own may meet those of another step, so of one step only; and
- * a checkpoint has one model.
+ * How many items of a batch fit into one transaction. Only one of them may have writes of the agent, because the writes
+ * of two steps could be for the same record; and a checkpoint has at most one model.
  */
-export function countFitting(batch: readonly QueuedItem[], besides: SideWritesByItem): number {
-  let beside = 0;
-  let own = 0;
+export function countFitting(batch: readonly QueuedItem[], sideWrites: SideWritesByItem): number {
+  let writeCount = 0;
+  let agentItems = 0;
   const models = new Set<ModelParameters>();
-  const over = batch.findIndex(({ item }, i) => {
-    beside += besides[i]?.length ?? 0;
-    own += item.conditionError ? 1 : 0;
+  const firstOver = batch.findIndex(({ item }, i) => {
+    writeCount += sideWrites[i]?.length ?? 0;
+    agentItems += item.conditionError ? 1 : 0;
     if (item.model) models.add(item.model);
-    return i > 0 && (beside > MOST_BESIDE || own > 1 || models.size > 1);
+    return i > 0 && (writeCount > MAX_SIDE_WRITES || agentItems > 1 || models.size > 1);
   });
-  return over < 0 ? batch.length : over;
+  return firstOver < 0 ? batch.length : firstOver;
 }
 
-/** Each write once: two items may withdraw the same approval, then one of them does. */
-export function dedupeWrites(besides: SideWritesByItem): SideWritesByItem {
+/** Removes duplicate writes: two items may both withdraw the same approval. */
+export function dedupeWrites(sideWrites: SideWritesByItem): SideWritesByItem {
   const keys = new Set<string>();
   const isFirst = (write: Write): boolean => {
     if ('foreign' in write) return true;
     const { partition, key } = 'put' in write ? write.put : write.remove;
-    const name = `${partition}\n${key}`;
-    return !keys.has(name) && keys.add(name) !== undefined;
+    const recordKey = `${partition}\n${key}`;
+    if (keys.has(recordKey)) return false;
+    keys.add(recordKey);
+    return true;
   };
-  return besides.map((own) => own.filter(isFirst));
+  return sideWrites.map((writes) => writes.filter(isFirst));
 }
 
-/** Takes the item out of a batch whose edit failed. */
+/** Rejects the item whose edit failed, and takes it out of the batch. */
 export function rejectFailedEdit(batch: QueuedItem[], { item, cause }: EditFailed): void {
-  for (const one of batch.filter((each) => each.item === item)) takeOut(batch, one, cause);
+  for (const queued of batch.filter((each) => each.item === item)) rejectItem(batch, queued, cause);
 }
 
-/** Takes items out of a batch whose own writes were refused. */
+/** Rejects the items that have a side write whose condition failed, and takes them out of the batch. */
 export function rejectFailedConditions(
   batch: QueuedItem[],
-  besides: SideWritesByItem,
+  sideWrites: SideWritesByItem,
   error: ConditionFailedError,
 ): void {
   let from = 0;
-  for (const [i, one] of [...batch].entries()) {
-    const to = from + (besides[i]?.length ?? 0);
-    const own = [...error.found].filter(([place]) => place >= from && place < to);
-    if (own.length > 0 && one.item.conditionError) {
-      const found = new Map(own.map(([place, there]) => [place - from, there]));
-      takeOut(batch, one, one.item.conditionError(new ConditionFailedError(found, error)));
+  for (const [i, queued] of [...batch].entries()) {
+    const to = from + (sideWrites[i]?.length ?? 0);
+    const failed = [...error.found].filter(([index]) => index >= from && index < to);
+    if (failed.length > 0 && queued.item.conditionError) {
+      const found = new Map(failed.map(([index, record]) => [index - from, record]));
+      rejectItem(batch, queued, queued.item.conditionError(new ConditionFailedError(found, error)));
     }
     from = to;
   }
 }
 
-function takeOut(batch: QueuedItem[], one: QueuedItem, why: unknown): void {
-  batch.splice(batch.indexOf(one), 1);
-  one.done.reject(why);
+function rejectItem(batch: QueuedItem[], queued: QueuedItem, reason: unknown): void {
+  batch.splice(batch.indexOf(queued), 1);
+  queued.done.reject(reason);
 }

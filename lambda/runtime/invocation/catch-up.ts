@@ -4,17 +4,17 @@ import { isWaitstateError, RUN_GONE_CODES } from '../../core/errors.ts';
 import { hasEnded } from '../../core/status.ts';
 import { versionKey } from '../../storage/keys.ts';
 
-/** Somebody else has the run now; what this invocation knows is worth nothing any more. */
+/** This invocation has lost the run: another one claimed it, or the run ended, was rewound or is gone. */
 export class Fenced extends Error {}
 
-// What may be appended to a run while it runs, without its lease.
-const HARMLESS: ReadonlySet<CheckpointKind> = new Set(['save', 'prune', 'cancel']);
+// The checkpoints that others may append to a run while an invocation holds its lease.
+const LEASELESS_KINDS: ReadonlySet<CheckpointKind> = new Set(['save', 'prune', 'cancel']);
 
-/** The error to throw for one of the storage: a run that is gone is as one that somebody else has. */
+/** Turns an error that means that the run is gone into `Fenced`; returns any other error unchanged. */
 export const fencedIfGone = (error: unknown): unknown =>
   isWaitstateError(error, ...RUN_GONE_CODES) ? new Fenced('The run is gone.', { cause: error }) : error;
 
-/** Reads what somebody else appended: an edit or a cancel is what we write on, anything else ends this invocation. */
+/** Loads an edit, a prune or a cancel that others appended; throws `Fenced` if they appended anything else. */
 export async function catchUp(
   at: RunContext,
   known: LoadedCheckpoint,
@@ -24,8 +24,9 @@ export async function catchUp(
   });
   const range = { from: versionKey(known.record.version + 1), to: versionKey(newest.record.version) };
   const between = (await firstRecords(at, range)).map((stored) => readCheckpoint(stored).meta);
-  const sameLife = newest.head.meta.born === known.head.meta.born;
-  if (!sameLife || !between.every(({ kind }) => HARMLESS.has(kind)) || hasEnded(newest.head.meta.status))
-    throw new Fenced('Somebody else has the run.');
+  // A run that was deleted and started again under the same id is another run.
+  const isSameRun = newest.head.meta.born === known.head.meta.born;
+  if (!isSameRun || !between.every(({ kind }) => LEASELESS_KINDS.has(kind)) || hasEnded(newest.head.meta.status))
+    throw new Fenced('Another invocation claimed the run, or the run ended, was rewound or was started again.');
   return { newest, isCancelled: between.some(({ kind }) => kind === 'cancel') };
 }

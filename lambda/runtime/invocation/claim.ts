@@ -28,23 +28,24 @@ import { NO_WORK, redeliveryDelayMs, timesOutAt } from '../wake/work.ts';
 import { readOutcomes } from './read-outcomes.ts';
 import { settle } from './settle.ts';
 
-/** Who wants to run a run, and until when that is possible. */
+/** The invocation that wants to claim a run. */
 export interface Claimant {
-  /** The id of the invocation: one that is tried again under its id takes its own lease over. */
+  /** The id of the invocation. A retry with the same id takes over the lease of the earlier attempt. */
   readonly by: string;
+  /** When the invocation has to stop. */
   readonly until: number;
-  /** For a process that can die long before that: how long a lease lasts that it renews. @default until then */
+  /** The length of a lease that is renewed, for a process that may die long before `until`. @default until then */
   readonly leaseMs?: number;
 }
 
-/** A run that is this invocation's. */
+/** A run that this invocation has claimed. */
 export interface ClaimedRun {
   readonly loaded: LoadedCheckpoint;
-  /** What the agent did, by identity. */
+  /** The journal of the run, by identity. */
   readonly journal: Map<string, Entry>;
-  /** The waits that this claim found over. */
+  /** The waits that this claim settled. */
   readonly settled: ReadonlySet<string>;
-  /** The newest event that was looked at. */
+  /** The number of the newest event that was read. */
   readonly seenWake: number;
   readonly until: number;
 }
@@ -52,12 +53,12 @@ export interface ClaimedRun {
 /** Why a run was not claimed. */
 export type Skipped = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone' | 'not its own';
 
-// How much longer than the function a lease lasts: clocks differ.
-const GRACE_MS = 2_000;
+// A lease lasts longer than the function, because clocks differ.
+const LEASE_GRACE_MS = 2_000;
 
 /**
- * Takes a run in one transaction: checkpoint n+1 of kind `claim`, and the head with a lease. Whoever ran it before loses
- * its next write. What its waits are about is settled in the same checkpoint.
+ * Claims a run in one transaction: checkpoint n+1 of kind `claim`, and the head with a lease. It fences the invocation
+ * that ran the run before, whose next write fails. Waits whose outcome is known are settled in the same checkpoint.
  */
 export async function claim(
   at: RunContext,
@@ -68,48 +69,55 @@ export async function claim(
     for (;;) {
       const loaded = await loadCheckpoint(at);
       const { work = NO_WORK } = loaded.head.meta;
-      const { agent: of = agent.name } = loaded.head.meta;
-      const aside = of === agent.name ? reasonToStepAside(loaded.head.meta, claimant, at.now()) : 'not its own';
-      if (aside) return aside;
+      const { agent: agentName = agent.name } = loaded.head.meta;
+      if (agentName !== agent.name) return 'not its own';
+      const skipped = skipReason(loaded.head.meta, claimant, at.now());
+      if (skipped) return skipped;
       if (await isPaused(at, agent.name)) return 'paused';
       if (timesOutAt(loaded.head.meta) <= at.now()) {
-        await endRun(at, { ending: 'FAILED', error: timedOut(at.run) });
+        await endRun(at, { ending: 'FAILED', error: runTimedOut(at.run) });
         continue;
       }
       if (work.claimed === undefined && (await adoptEarlySignals(at)) > 0) continue;
       const claims = loaded.record.version > (work.claimed ?? 0) ? 1 : (work.claims ?? 0) + 1;
       if (claims > (agent.maxAttempts ?? 5)) {
-        await endRun(at, { ending: 'FAILED', error: await exhausted(at, claims - 1, loaded), forceEnd: true });
+        await endRun(at, { ending: 'FAILED', error: await claimsExhausted(at, claims - 1, loaded), forceEnd: true });
         continue;
       }
       try {
-        return await take(at, agent, loaded, claimant, claims);
+        return await commitClaim(at, agent, loaded, claimant, claims);
       } catch (error) {
-        if (!(error instanceof NoFirstState)) throw error;
+        if (!(error instanceof CannotStart)) throw error;
         await endRun(at, { ending: 'FAILED', error: toError(error.cause), forceEnd: true });
       }
     }
   } catch (error) {
     if (isWaitstateError(error, 'STALE_VERSION')) return 'taken';
-    // While signals were handed to it.
+    // The run ended while early signals were delivered to it.
     if (isWaitstateError(error, 'RUN_ENDED')) return 'ended';
     if (isWaitstateError(error, ...RUN_GONE_CODES)) return 'gone';
-    if (isWaitstateError(error, ...PARKING)) return park(at, error);
+    if (isWaitstateError(error, ...PARKING_CODES)) return park(at, error);
     throw error;
   }
 }
 
-/** What another deployment can make good. */
-const PARKING = ['SCHEMA_TOO_NEW', 'SCHEMA_INVALID', 'MIGRATION_FAILED', 'KEY_UNAVAILABLE', 'FORMAT_TOO_NEW'] as const;
+/** Errors that another deployment can fix. */
+const PARKING_CODES = [
+  'SCHEMA_TOO_NEW',
+  'SCHEMA_INVALID',
+  'MIGRATION_FAILED',
+  'KEY_UNAVAILABLE',
+  'FORMAT_TOO_NEW',
+] as const;
 
-function reasonToStepAside({ status, work }: HeadMeta, { by }: Claimant, now: number): Skipped | undefined {
+function skipReason({ status, work }: HeadMeta, { by }: Claimant, now: number): Skipped | undefined {
   if (hasEnded(status)) return 'ended';
   const isTaken = work?.lease !== undefined && work.lease.until > now && work.lease.by !== by;
   if (isTaken) return 'taken';
   return (isWaiting(status) || work?.rests) && (work?.dueAt ?? Infinity) > now ? 'waiting' : undefined;
 }
 
-async function take(
+async function commitClaim(
   at: RunContext,
   agent: AgentDefinition<never, unknown, unknown>,
   loaded: LoadedCheckpoint,
@@ -117,52 +125,58 @@ async function take(
   claims: number,
 ): Promise<ClaimedRun> {
   const journal = new Map(Object.entries(decodeResults(at, loaded) as Record<string, Entry>));
-  const ending = loaded.head.meta.status === 'ENDING';
-  const waits = new Map([...journal].filter(([id, entry]) => !ending && !id.startsWith('@') && !hasSettled(entry)));
-  const seen = await readOutcomes(at, loaded.cipher, journal, waits, loaded.head.meta.work?.wake ?? 0);
-  const over = settle(waits, seen.outcomes);
-  const cursor = seen.cursorAfter(over);
-  const last = lastSeq(journal);
-  const ended = [...over.entries].map(
-    ([id, entry], i) => [id, hasSettled(entry) ? { ...entry, seq: last + 1 + i } : entry] as const,
+  const isEnding = loaded.head.meta.status === 'ENDING';
+  const waits = new Map([...journal].filter(([id, entry]) => !isEnding && !id.startsWith('@') && !hasSettled(entry)));
+  const seenWake = loaded.head.meta.work?.wake ?? 0;
+  const read = await readOutcomes(at, loaded.cipher, journal, waits, seenWake);
+  const settledWaits = settle(waits, read.outcomes);
+  const cursor = read.cursorAfter(settledWaits);
+  const firstSeq = lastSeq(journal) + 1;
+  const settledEntries = [...settledWaits.entries].map(
+    ([id, entry], i) => [id, hasSettled(entry) ? { ...entry, seq: firstSeq + i } : entry] as const,
   );
-  const settled = new Map([...ended, ...(cursor ? [cursor] : [])]);
-  const input = ending ? undefined : await checkedInput(agent, entryOf(journal, INPUT, 'input'));
-  if (input) journal.set(INPUT, input);
-  const first = agent.state && hasNoState(loaded) ? await firstState(agent, journal) : undefined;
-  if (!first) currentState(at, loaded);
+  const entries = new Map([...settledEntries, ...(cursor ? [cursor] : [])]);
+  const input = isEnding ? undefined : await validateInput(agent, entryOf(journal, INPUT_ID, 'input'));
+  if (input) journal.set(INPUT_ID, input);
+  const initial = agent.state && hasNoState(loaded) ? await initialState(agent, journal) : undefined;
+  // Throws if this code cannot read or migrate the state, before the run is claimed.
+  if (!initial) currentState(at, loaded);
   const version = loaded.record.version + 1;
-  const lease = { by, until: leaseMs === undefined ? until + GRACE_MS : at.now() + leaseMs };
-  const work = (there: RuntimeMeta): RuntimeMeta => {
-    const time = timeOf(agent, there, loaded.head.meta.createdAt);
-    const end = Math.min(lease.until, at.now() + MAX_LEASED_DUE_MS, (ending ? undefined : time.deadline) ?? Infinity);
-    // Most invocations are over before anybody looks: moving the run in the due list now would be paid for nothing.
-    const dueAt = there.dueAt !== undefined && there.dueAt > at.now() ? Math.min(there.dueAt, end) : end;
-    const taken = { parked: undefined, rests: undefined, deliveries: 0 };
-    return { ...there, ...time, ...taken, lease, dueAt, claims, claimed: version };
+  const lease = { by, until: leaseMs === undefined ? until + LEASE_GRACE_MS : at.now() + leaseMs };
+  const work = (current: RuntimeMeta): RuntimeMeta => {
+    const timeout = timeoutFields(agent, current, loaded.head.meta.createdAt);
+    const deadline = isEnding ? Infinity : (timeout.deadline ?? Infinity);
+    const latest = Math.min(lease.until, at.now() + MAX_LEASED_DUE_MS, deadline);
+    // Most invocations end before the run is due, so an earlier due time stays: changing it costs a write to the index.
+    const dueAt = current.dueAt !== undefined && current.dueAt > at.now() ? Math.min(current.dueAt, latest) : latest;
+    return {
+      ...current,
+      ...timeout,
+      parked: undefined,
+      rests: undefined,
+      deliveries: 0,
+      lease,
+      dueAt,
+      claims,
+      claimed: version,
+    };
   };
-  await replaceUnsupported(at, loaded, settled);
-  if (input) settled.set(INPUT, input);
+  await replaceUnsupported(at, loaded, entries);
+  if (input) entries.set(INPUT_ID, input);
   const claimed = await appendEntries(at, loaded, {
     kind: 'claim',
-    status: ending ? 'ENDING' : 'RUNNING',
-    entries: settled,
-    state: first,
-    head: (there) => ({ work: work(there.work ?? NO_WORK) }),
+    status: isEnding ? 'ENDING' : 'RUNNING',
+    entries,
+    state: initial,
+    head: (current) => ({ work: work(current.work ?? NO_WORK) }),
   }).catch((error) => {
-    throw (first || input) && isWaitstateError(error, 'UNSUPPORTED_VALUE') ? new NoFirstState(error) : error;
+    throw (initial || input) && isWaitstateError(error, 'UNSUPPORTED_VALUE') ? new CannotStart(error) : error;
   });
-  for (const [id, entry] of settled) journal.set(id, entry);
-  return {
-    loaded: claimed,
-    journal,
-    settled: new Set(over.entries.keys()),
-    seenWake: loaded.head.meta.work?.wake ?? 0,
-    until,
-  };
+  for (const [id, entry] of entries) journal.set(id, entry);
+  return { loaded: claimed, journal, settled: new Set(settledWaits.entries.keys()), seenWake, until };
 }
 
-/** What came from outside and cannot be kept is the error of who waited for it, and not of every claim for ever. */
+/** Turns outside values that cannot be stored into errors of the operations that waited, so that the claim succeeds. */
 async function replaceUnsupported(
   at: RunContext,
   { cipher }: LoadedCheckpoint,
@@ -179,21 +193,21 @@ async function replaceUnsupported(
   }
 }
 
-/** The time that a run has; one that was not started by its agent, such as a child, learns it when it is first claimed. */
-function timeOf(
+/** The timeout and deadline of a run. A run that its agent did not start, such as a child, gets them at its first claim. */
+function timeoutFields(
   { timeout }: AgentDefinition<never, unknown, unknown>,
   { claimed, deadline, timeoutMs }: RuntimeMeta,
   createdAt: number,
 ): Pick<RuntimeMeta, 'deadline' | 'timeoutMs'> {
   if (claimed !== undefined || timeoutMs !== undefined || !timeout) return { deadline, timeoutMs };
-  const given = toMilliseconds('`timeout`', timeout);
-  return { timeoutMs: given, deadline: createdAt + given };
+  const durationMs = toMilliseconds('`timeout`', timeout);
+  return { timeoutMs: durationMs, deadline: createdAt + durationMs };
 }
 
-const INPUT = '@input';
+const INPUT_ID = '@input';
 
-/** The input as the agent's schema makes it, where whoever started the run did not know that; undefined when it stays. */
-async function checkedInput(
+/** The input after the agent's schema has parsed it; undefined if it was parsed when the run was started. */
+async function validateInput(
   { name, input }: AgentDefinition<never, unknown, unknown>,
   entry: InputEntry | undefined,
 ): Promise<InputEntry | undefined> {
@@ -201,30 +215,30 @@ async function checkedInput(
   try {
     return { kind: 'input', value: await validate(`The input of agent "${name}"`, input, entry.value) };
   } catch (error) {
-    throw new NoFirstState(error);
+    throw new CannotStart(error);
   }
 }
 
-/** The state that a run begins with; whoever started it did not need to know the agent's code. */
-async function firstState(
+/** The first state of a run. It is made at the first claim, because a run can be started without the agent's code. */
+async function initialState(
   agent: AgentDefinition<never, unknown, unknown>,
   journal: ReadonlyMap<string, Entry>,
 ): Promise<{ value: unknown }> {
   try {
-    return { value: await agent.state?.initial(journal.get(INPUT)?.value as never) };
+    return { value: await agent.state?.initial(journal.get(INPUT_ID)?.value as never) };
   } catch (error) {
-    throw new NoFirstState(error);
+    throw new CannotStart(error);
   }
 }
 
-/** The agent cannot begin with what a run was started with. */
-class NoFirstState extends Error {
+/** The agent cannot start with the input of the run. */
+class CannotStart extends Error {
   constructor(cause: unknown) {
-    super('The run cannot begin.', { cause });
+    super('The run cannot start with its input.', { cause });
   }
 }
 
-/** Leaves a run for other code, and asks for it again, later each time. */
+/** Parks a run that this code cannot run. It is delivered again with growing delays, in case other code is deployed. */
 async function park(at: RunContext, error: WaitstateError): Promise<Skipped> {
   const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
   if (!stored) return 'gone';
@@ -232,24 +246,24 @@ async function park(at: RunContext, error: WaitstateError): Promise<Skipped> {
   const deliveries = (meta.work?.deliveries ?? 0) + 1;
   const dueAt = at.now() + redeliveryDelayMs(deliveries);
   const work = { ...NO_WORK, ...meta.work, parked: error.message.slice(0, 500), deliveries, dueAt };
-  // When somebody else has just written, it is looked at again anyway.
+  // If the head has changed in the meantime, the run is delivered again anyway.
   await tryCommit(at.records, [{ put: headRecord(at.partition, { ...meta, work }).stored, when: { revision } }]);
   return 'parked';
 }
 
-const timedOut = (run: string): WaitstateError =>
+const runTimedOut = (run: string): WaitstateError =>
   new WaitstateError('TIMED_OUT', `Run "${run}" took longer than its timeout.`, { scope: 'run' });
 
-async function exhausted(at: RunContext, claims: number, { record }: LoadedCheckpoint): Promise<WaitstateError> {
-  let after = '';
+async function claimsExhausted(at: RunContext, claims: number, { record }: LoadedCheckpoint): Promise<WaitstateError> {
+  let lastStep = '';
   for await (const { step } of history(at, { newestFirst: true })) {
     if (step === undefined) continue;
-    after = ` ("${step}")`;
+    lastStep = ` ("${step}")`;
     break;
   }
   return new WaitstateError(
     'RUN_FAILED',
-    `Run "${at.run}" was invoked ${claims} times without getting past checkpoint ${record.version}${after}: it crashes, hangs, or takes longer than its function may. Mend the cause, then \`retry\` it.`,
+    `Run "${at.run}" was invoked ${claims} times without getting past checkpoint ${record.version}${lastStep}: it crashes, hangs, or takes longer than the timeout of its function. Fix the cause, then \`retry\` the run.`,
     { scope: 'run' },
   );
 }

@@ -1,30 +1,30 @@
 import { setImmediate as tick } from 'node:timers/promises';
 
 /**
- * Lets operations go on one after the other, in the order in which their ends were recorded. What the agent makes of one
- * happens before the next: so a replay goes the way that was gone, also where operations race each other.
+ * Resumes operations one after the other, in the order in which they completed. The code that awaits one runs before
+ * the next is resumed, so a replay takes the same path as the first execution, even where operations race each other.
  */
 export class CompletionOrder {
-  readonly #waiting: { readonly place: number; readonly go: () => void }[] = [];
-  #running = false;
+  readonly #waiting: { readonly seq: number; readonly resume: () => void }[] = [];
+  #isResuming = false;
 
-  /** Resolves when everything that waits here with a lower place has gone on. */
-  wait(place: number): Promise<void> {
-    return new Promise((go) => {
-      this.#waiting.push({ place, go });
-      if (!this.#running) void this.#letGo();
+  /** Resolves when every operation that waits here with a lower sequence number has resumed. */
+  wait(seq: number): Promise<void> {
+    return new Promise((resume) => {
+      this.#waiting.push({ seq, resume });
+      if (!this.#isResuming) void this.#resumeAll();
     });
   }
 
-  async #letGo(): Promise<void> {
-    this.#running = true;
+  async #resumeAll(): Promise<void> {
+    this.#isResuming = true;
     while (this.#waiting.length > 0) {
-      // The agent gets as far as it can first: what it asks for may come before what waits.
+      // The agent first gets as far as it can: the next operation that it calls may have completed earlier.
       await tick();
-      const first = this.#waiting.reduce((a, b) => (b.place < a.place ? b : a));
+      const first = this.#waiting.reduce((a, b) => (b.seq < a.seq ? b : a));
       this.#waiting.splice(this.#waiting.indexOf(first), 1);
-      first.go();
+      first.resume();
     }
-    this.#running = false;
+    this.#isResuming = false;
   }
 }

@@ -1,54 +1,54 @@
-/** An edit, its place among the others, and who waits for it. */
+/** An edit, its order among the others, and the promise that settles when it is applied. */
 interface Edit {
-  readonly place: number;
+  readonly order: number;
   readonly change: (state: unknown) => Promise<unknown>;
   readonly done: PromiseWithResolvers<void>;
 }
 
 /**
- * A state on which edits are made one after the other, however they come. Those with a place are made in the order of
- * their places: in a replay branches come in another order than when their edits were recorded.
+ * A state that concurrent edits change one after the other. Edits with a given order are applied in that order, because
+ * in a replay branches can make their edits in another order than the recorded one.
  */
 export class EditedState {
   value: unknown;
   readonly #initial: unknown;
-  #made: Edit[] = [];
-  #come: Edit[] = [];
-  #last = 0;
-  #working: Promise<void> = Promise.resolve();
+  #applied: Edit[] = [];
+  #pending: Edit[] = [];
+  #lastOrder = 0;
+  #applying: Promise<void> = Promise.resolve();
 
   constructor(initial: unknown) {
     this.#initial = initial;
     this.value = initial;
   }
 
-  /** Makes an edit, by default behind all others; rejects with what it throws, and the state is as before. */
-  edit(change: Edit['change'], place = this.#last + 1): Promise<void> {
-    this.#last = Math.max(this.#last, place);
+  /** Applies an edit, by default after all others. If it throws, the state stays unchanged and the promise rejects. */
+  edit(change: Edit['change'], order = this.#lastOrder + 1): Promise<void> {
+    this.#lastOrder = Math.max(this.#lastOrder, order);
     const done = Promise.withResolvers<void>();
-    this.#come.push({ place, change, done });
-    this.#working = this.#working.then(() => this.#make());
+    this.#pending.push({ order, change, done });
+    this.#applying = this.#applying.then(() => this.#applyPending());
     return done.promise;
   }
 
-  /** Makes what has come; when that belongs before what was made, all of it again. */
-  async #make(): Promise<void> {
-    const come = this.#come.toSorted(byPlace);
-    this.#come = [];
-    const isNext = (come[0]?.place ?? Infinity) > (this.#made.at(-1)?.place ?? 0);
-    if (!isNext) come.push(...this.#made.splice(0));
+  /** Applies pending edits; if one belongs before an applied edit, all edits again from the initial state. */
+  async #applyPending(): Promise<void> {
+    const pending = this.#pending.toSorted(byOrder);
+    this.#pending = [];
+    const isNext = (pending[0]?.order ?? Infinity) > (this.#applied.at(-1)?.order ?? 0);
+    if (!isNext) pending.push(...this.#applied.splice(0));
     let state = isNext ? this.value : this.#initial;
-    for (const edit of come.sort(byPlace)) {
+    for (const edit of pending.sort(byOrder)) {
       try {
         state = await edit.change(state);
-        this.#made.push(edit);
+        this.#applied.push(edit);
       } catch (error) {
         edit.done.reject(error);
       }
     }
     this.value = state;
-    for (const { done } of come) done.resolve();
+    for (const { done } of pending) done.resolve();
   }
 }
 
-const byPlace = (a: Edit, b: Edit): number => a.place - b.place;
+const byOrder = (a: Edit, b: Edit): number => a.order - b.order;

@@ -43,8 +43,8 @@ export type InvocationEnd =
   | { readonly end: 'failed'; readonly error: unknown };
 
 /**
- * One invocation of an agent for one run: its journal, what is running, and what it waits for. `suspend.ts` says when the
- * run suspends; `Lifetime` says when it yields because the function's time is nearly used up.
+ * One invocation of an agent for one run: its journal, what is running, and what it waits for. `suspend.ts` says when
+ * the run suspends; `Lifetime` says when it yields because the function's time is nearly used up.
  */
 export class Invocation implements SuspendableInvocation, WaitingInvocation {
   readonly runtime: Runtime;
@@ -56,12 +56,13 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   readonly pendingWaits = new PendingWaits(this);
   readonly lifetime: Lifetime;
   readonly ended = Promise.withResolvers<InvocationEnd>();
-  /** The step or edit that the running code is inside of. */
+  /** The step or edit that contains the running code. */
   readonly inStep = new AsyncLocalStorage<string>();
   /** Resolves when the run has to end in another way than by its agent: a cancel, a timeout, non-determinism. */
   readonly superseded = Promise.withResolvers<void>();
-  /** The functions that undo steps, by the id of the step; and the operation that each error came from. */
+  /** The functions that undo steps, by the id of the step. */
   readonly undos = new Map<string, (result: never, tools: StepContext) => unknown>();
+  /** The operation that each error came from. */
   readonly failedAt = new WeakMap<object, string>();
   /** The cache ids that this invocation has used. */
   readonly takenCacheIds = new Set<string>();
@@ -75,11 +76,11 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   nonDeterminism: WaitstateError | undefined;
   /** Whether the agent's function has returned or thrown. */
   hasReturned = false;
-  /** Whether the replay is over: an operation was reached that is not in the journal. */
+  /** Whether the replay has ended, because the code reached an operation that is not in the journal. */
   isLive = false;
   /** The version of the checkpoint that claimed the run. */
   readonly claimedVersion: number;
-  readonly #settled: ReadonlySet<string>;
+  readonly #settledByClaim: ReadonlySet<string>;
   readonly #completionOrder = new CompletionOrder();
   #active = 0;
   #isOver = false;
@@ -93,7 +94,7 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
     this.isLive = !this.journal.hasOperations;
     this.isEnding = claimed.loaded.head.meta.status === 'ENDING';
     this.claimedVersion = claimed.loaded.record.version;
-    this.#settled = claimed.settled;
+    this.#settledByClaim = claimed.settled;
     this.writer = new RunWriter(at, claimed.loaded, claimed.seenWake);
     this.lifetime = new Lifetime(runtime.clock, claimed.until, () => this.checkSuspend());
   }
@@ -112,14 +113,14 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   }
 
   /** Refuses a call inside a step, or after the agent has returned. An abandoned branch may still make calls. */
-  checkCall(what: string, scope: Scope): void {
-    const piece = this.inStep.getStore();
-    if (piece !== undefined)
+  checkCall(method: string, scope: Scope): void {
+    const enclosing = this.inStep.getStore();
+    if (enclosing !== undefined)
       throw agentMisuse(
-        `\`${what}\` was called inside ${piece}. Operations cannot be nested: call it before or after.`,
+        `\`${method}\` was called inside ${enclosing}. Operations cannot be nested: call it before or after.`,
       );
     if (this.hasReturned && !scope.isClosed)
-      throw agentMisuse(`\`${what}\` was called after the agent had returned. Await every operation that you start.`);
+      throw agentMisuse(`\`${method}\` was called after the agent had returned. Await every operation that you start.`);
   }
 
   /** The recorded entry of an operation; fails the run if the journal has another operation under this id. */
@@ -188,16 +189,16 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   }
 
   /** Records an item; resolves when it is confirmed and its entries are in the journal. */
-  async record(given: BatchItem): Promise<void> {
-    const entries = given.entries?.map(([id, entry]) => [id, this.journal.withSeq(id, entry)] as const);
-    const item = { ...given, ...(entries && { entries }) };
+  async record(unnumbered: BatchItem): Promise<void> {
+    const entries = unnumbered.entries?.map(([id, entry]) => [id, this.journal.withSeq(id, entry)] as const);
+    const item = { ...unnumbered, ...(entries && { entries }) };
     const confirmed = this.queue.add(item);
     this.#flush();
     await confirmed;
     for (const id of item.forget ?? []) this.journal.delete(id);
     // Decoded from what was stored, so that the agent sees the same value as in a replay.
     for (const [id] of item.entries ?? []) {
-      // The cursor was set when events were read, and may have moved on since.
+      // The cursor was set when events were read, and may have advanced since.
       if (id !== CURSOR_ID) this.journal.set(id, decodeResult(this.at, this.writer.loaded, id) as Entry);
     }
   }
@@ -224,9 +225,9 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
     }
   }
 
-  /** The code reached a settled wait. If this claim settled it, the replay is over. */
+  /** The code reached a settled wait. If this claim settled it, the replay has ended. */
   markReached(id: string): void {
-    if (this.#settled.has(id)) this.isLive = true;
+    if (this.#settledByClaim.has(id)) this.isLive = true;
   }
 
   /** Reports the phase of a step to tests, which may crash the process here. */
@@ -264,7 +265,7 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
     return this.#isOver;
   }
 
-  /** Whether something is running that must complete before the run suspends; not when the function's time is used up. */
+  /** Whether something is running that must complete before the run suspends; false once the function's time is up. */
   get isBusy(): boolean {
     return this.#active > 0 && !this.lifetime.cutoff.signal.aborted;
   }

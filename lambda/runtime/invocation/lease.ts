@@ -6,24 +6,24 @@ import { timesOutAt } from '../wake/work.ts';
 import type { Claimant } from './claim.ts';
 
 /**
- * Renews a short lease for as long as its process lives; what it gives ends that. On Lambda a lease lasts as long as the
- * function and needs none of it.
+ * Renews a short lease for as long as the process lives; call the returned function to stop. On Lambda a lease lasts as
+ * long as the function and is never renewed.
  */
 export function startLeaseRenewal(at: RunContext, clock: Clock, { by, leaseMs }: Claimant): () => void {
-  const over = new AbortController();
+  const stopped = new AbortController();
   if (leaseMs === undefined) return () => {};
-  const keep = async () => {
+  const renewUntilStopped = async () => {
     for (;;) {
-      await clock.sleep(leaseMs / 3, over.signal, true);
-      // Whatever goes wrong shows in the next write of the run, or in the next try.
-      await renew(at, by, leaseMs).catch(() => {});
+      await clock.sleep(leaseMs / 3, stopped.signal, true);
+      // A failed renewal is tried again; if the lease was lost, the next write of the run fails.
+      await renewOnce(at, by, leaseMs).catch(() => {});
     }
   };
-  keep().catch(() => {});
-  return () => over.abort();
+  renewUntilStopped().catch(() => {});
+  return () => stopped.abort();
 }
 
-async function renew(at: RunContext, by: string, leaseMs: number): Promise<void> {
+async function renewOnce(at: RunContext, by: string, leaseMs: number): Promise<void> {
   const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
   const head = stored && readHead(stored);
   const { work } = head?.meta ?? {};

@@ -1,53 +1,53 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../clock.ts';
 
-// Before its deadline an invocation begins nothing new, and shortly before it lets go of what it runs: of a short time, a
-// part of it.
-const YIELD = { ms: 5_000, part: 0.2 };
-const LET_GO = { ms: 1_000, part: 0.05 };
+// How long before its deadline an invocation starts nothing new, and how long before it abandons what still runs. An
+// invocation that has little time uses a fraction of it.
+const YIELD = { ms: 5_000, fraction: 0.2 };
+const CUTOFF = { ms: 1_000, fraction: 0.05 };
 
-/** The time that an invocation has, which is a little less than that of its function. */
+/** The time that an invocation has, which is a little less than the time of its function. */
 export class Lifetime {
-  /** Aborts when what runs must be let go. */
+  /** Aborts when operations that still run are abandoned. */
   readonly cutoff = new AbortController();
   readonly #clock: Clock;
   readonly #yieldsAt: number;
   readonly #timers = new AbortController();
-  #yielding = false;
+  #isYielding = false;
 
-  /** `changed` is called whenever less may be done than before. */
-  constructor(clock: Clock, deadline: number, changed: () => void) {
+  /** `onChange` is called when the invocation begins to yield, and at the cutoff. */
+  constructor(clock: Clock, deadline: number, onChange: () => void) {
     this.#clock = clock;
-    const given = Math.max(0, deadline - clock.now());
-    const before = ({ ms, part }: typeof YIELD) => deadline - Math.min(ms, given * part);
-    this.#yieldsAt = before(YIELD);
+    const totalMs = Math.max(0, deadline - clock.now());
+    const timeBefore = ({ ms, fraction }: typeof YIELD) => deadline - Math.min(ms, totalMs * fraction);
+    this.#yieldsAt = timeBefore(YIELD);
     setMaxListeners(0, this.cutoff.signal);
-    const at = async (time: number, then: () => void) => {
+    const schedule = async (time: number, action: () => void) => {
       try {
         await clock.sleep(Math.max(0, time - clock.now()), this.#timers.signal, true);
-        then();
-        changed();
+        action();
+        onChange();
       } catch {
-        // The invocation is over.
+        // The invocation has ended.
       }
     };
-    void at(this.#yieldsAt, () => {
-      this.#yielding = true;
+    void schedule(this.#yieldsAt, () => {
+      this.#isYielding = true;
     });
-    void at(before(LET_GO), () => this.cutoff.abort());
+    void schedule(timeBefore(CUTOFF), () => this.cutoff.abort());
   }
 
-  /** Whether the run is to go on in another invocation. */
+  /** Whether this invocation starts nothing new, so that the run continues in another one. */
   get isYielding(): boolean {
-    return this.#yielding;
+    return this.#isYielding;
   }
 
-  /** How much time is left for what runs in this process. */
+  /** How much time is left until the invocation yields. */
   get remainingMs(): number {
     return this.#yieldsAt - this.#clock.now();
   }
 
-  /** The invocation is over: nothing has to happen in time any more. */
+  /** Stops the timers, because the invocation has ended. */
   end(): void {
     this.#timers.abort();
   }

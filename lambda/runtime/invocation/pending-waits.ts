@@ -134,14 +134,14 @@ export class PendingWaits {
   }
 
   /** Records settled waits, then resumes the operations that waited. */
-  #settle(entries: ReadonlyMap<string, Entry>, more: NonNullable<BatchItem['entries']>): void {
+  #settle(entries: ReadonlyMap<string, Entry>, cursorEntries: NonNullable<BatchItem['entries']>): void {
     const settled = [...entries.keys()].map((id) => ({ id, wait: this.#waits.get(id) }));
     for (const { id } of settled) {
       this.#waits.delete(id);
       this.settling.add(id);
     }
     const recordAndResume = async () => {
-      await this.#invocation.record({ entries: [...entries, ...more] });
+      await this.#invocation.record({ entries: [...entries, ...cursorEntries] });
       for (const { id, wait } of settled) {
         this.settling.delete(id);
         wait?.onSettled(this.#invocation.journal.entry(id));

@@ -9,31 +9,32 @@ import { CURSOR_ID, type Entry, entryOf, hasSettled, resultOrError } from '../jo
 import { EventLog, NO_EVENTS } from '../wake/events.ts';
 import type { Outcomes, SettledWaits } from './settle.ts';
 
-/** What was seen outside of the run, and how to remember which events were used. */
+/** The outcomes that were read, and the entry that records which events were used. */
 export interface OutcomesWithCursor {
   readonly outcomes: Outcomes;
-  /** The entry to record with what used events; undefined when none was used. */
+  /** The entry to record together with the settled waits; undefined when they used no event. */
   cursorAfter(settled: SettledWaits): readonly [id: string, entry: Entry] | undefined;
 }
 
 /**
- * Reads what the waits of a run are about, up to the event that its head counted, and nothing when they are about nothing
- * outside. Who looks again and again passes the events that were read.
+ * Reads the events, decisions and ends of child runs that can settle the waits of a run, up to the event with number
+ * `lastEvent`. It reads only what the waits need. A caller that reads repeatedly passes its `log`, so that each event
+ * is read once.
  */
 export async function readOutcomes(
   at: RunContext,
   cipher: RunCipher,
   journal: ReadonlyMap<string, Entry>,
   waits: ReadonlyMap<string, Entry>,
-  wake: number,
+  lastEvent: number,
   log = new EventLog(),
 ): Promise<OutcomesWithCursor> {
   const entries = [...waits.values()];
   const { cursor = 0, value } = entryOf(journal, CURSOR_ID, 'cursor') ?? {};
-  // Events after the cursor that were used before others which came earlier.
+  // Events after the cursor that were used while earlier ones were not.
   const usedBefore = new Set((value ?? []) as readonly number[]);
-  const isAboutEvents = entries.some(({ kind }) => kind === 'signal' || kind === 'call');
-  const events = isAboutEvents ? await log.readBetween(at, cipher, cursor, wake) : NO_EVENTS;
+  const needsEvents = entries.some(({ kind }) => kind === 'signal' || kind === 'call');
+  const events = needsEvents ? await log.readBetween(at, cipher, cursor, lastEvent) : NO_EVENTS;
   const signals = events.signals.filter(({ number }) => !usedBefore.has(number));
   const approvals = entries.flatMap((entry) =>
     entry.kind === 'approval' && entry.decided === undefined ? [entry.approval] : [],
@@ -50,21 +51,21 @@ export async function readOutcomes(
     const { child, existed, checkAt = Infinity } = entry;
     // A child that existed before the call may have ended without an event, and a deleted child never sends one.
     if (!existed && !ended.has(child) && checkAt > at.now()) continue;
-    const end = await endOf(at, child);
+    const end = await readChildEnd(at, child);
     if (end) children.set(child, end);
   }
   return {
     outcomes: { now: at.now(), signals, decisions, children },
     cursorAfter(settled) {
-      const over = childrenIn([...journal.values(), ...settled.entries.values()]);
-      const now = childrenIn([...settled.entries.values()]);
+      const settledNow = settledChildren([...settled.entries.values()]);
+      const allSettled = settledChildren([...journal.values(), ...settled.entries.values()]);
       const usedNow = [
         ...settled.usedSignals,
-        ...events.childEnds.flatMap(({ number, child }) => (now.has(child) ? number : [])),
+        ...events.childEnds.flatMap(({ number, child }) => (settledNow.has(child) ? number : [])),
       ];
       const unused = [
         ...signals.filter(({ number }) => !settled.usedSignals.has(number)),
-        ...events.childEnds.filter(({ child }) => !over.has(child)),
+        ...events.childEnds.filter(({ child }) => !allSettled.has(child)),
       ];
       if (usedNow.length === 0) return undefined;
       const numbers = unused.map(({ number }) => number);
@@ -73,27 +74,27 @@ export async function readOutcomes(
   };
 }
 
-/** The children whose ends are known. */
-const childrenIn = (entries: readonly Entry[]): ReadonlySet<string> =>
+/** The child runs whose end is recorded. */
+const settledChildren = (entries: readonly Entry[]): ReadonlySet<string> =>
   new Set(entries.flatMap((entry) => (entry.kind === 'call' && hasSettled(entry) ? entry.child : [])));
 
-/** Everything before the cursor was used; behind it, the numbers of those that were. */
+/** All events up to the cursor were used; the value lists the used events after it. */
 function cursorEntry(unused: readonly number[], used: ReadonlySet<number>, cursor: number): Entry {
   const last = [...used].reduce((a, b) => Math.max(a, b), cursor);
-  const before = unused.reduce((least, number) => Math.min(least, number - 1), last);
-  return { kind: 'cursor', cursor: before, value: [...used].filter((number) => number > before) };
+  const newCursor = unused.reduce((least, number) => Math.min(least, number - 1), last);
+  return { kind: 'cursor', cursor: newCursor, value: [...used].filter((number) => number > newCursor) };
 }
 
-// Nobody will ever know how it ended: it was deleted, or what it gave cannot be read here.
+// With these errors the end of a child run can never be read: it was deleted, or its result cannot be decoded here.
 const LOST_CHILD_CODES = [...RUN_GONE_CODES, 'INVALID_INPUT', 'DAMAGED'] as const;
 
-/** How a child ended, if it did. */
-async function endOf(at: RunContext, child: string): Promise<Pick<Entry, 'value' | 'error'> | undefined> {
-  const there = { ...at, run: child, partition: toPartition(at.tenant, child), migrator: undefined };
+/** The result or error of a child run; undefined while it has not ended. */
+async function readChildEnd(at: RunContext, child: string): Promise<Pick<Entry, 'value' | 'error'> | undefined> {
+  const childContext = { ...at, run: child, partition: toPartition(at.tenant, child), migrator: undefined };
   try {
-    const loaded = await loadCheckpoint(there);
+    const loaded = await loadCheckpoint(childContext);
     if (!hasEnded(loaded.head.meta.status)) return undefined;
-    return resultOrError(toCheckpoint(there, loaded));
+    return resultOrError(toCheckpoint(childContext, loaded));
   } catch (error) {
     if (isWaitstateError(error, ...LOST_CHILD_CODES)) return { error };
     throw error;

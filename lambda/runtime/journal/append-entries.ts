@@ -10,16 +10,17 @@ import type { Status } from '../../core/status.ts';
 import type { Write } from '../../storage/ports.ts';
 import type { Entry } from './entries.ts';
 
-/** What a checkpoint of the runtime changes. */
+/** The changes that one checkpoint of the runtime makes. */
 export interface JournalChange {
   readonly entries?: ReadonlyMap<string, Entry>;
+  /** The ids of entries to remove. */
   readonly forget?: readonly string[];
   /** Present when the state changes. */
   readonly state?: { readonly value: unknown } | undefined;
   readonly kind?: CheckpointKind;
   readonly status?: Status;
   readonly step?: string | undefined;
-  /** How many steps it ends. @default one when it has a step */
+  /** How many steps it completes. @default one when it has a step */
   readonly steps?: number;
   readonly model?: ModelParameters | undefined;
   readonly name?: string | undefined;
@@ -28,7 +29,7 @@ export interface JournalChange {
   readonly sideWrites?: readonly Write[];
 }
 
-/** Appends entries of the journal, and a state where it changed, to a checkpoint that was opened. */
+/** Appends a checkpoint with changes of the journal, the state and the head on top of a loaded one. */
 export async function appendEntries(
   at: RunContext,
   loaded: LoadedCheckpoint,
@@ -51,7 +52,7 @@ export async function appendEntries(
   });
 }
 
-/** The documents of entries that fit, without making them live. */
+/** The encoded entries of a journal. Their values are not decoded, so no code of the agent is needed. */
 export function rawEntries(
   loaded: LoadedCheckpoint,
 ): readonly (readonly [id: string, entry: Readonly<Record<string, unknown>>])[] {

@@ -1,4 +1,4 @@
-/** Which branches counted, by their index: what is recorded, so that a replay counts the same. */
+/** Which branches of a `ctx.all` or `ctx.map` counted, by index. It is recorded, so that a replay counts the same. */
 export interface BranchCount {
   /** How many branches there were. */
   readonly of: number;
@@ -6,24 +6,27 @@ export interface BranchCount {
   readonly rejected: readonly number[];
 }
 
+/** Whether the branch with an index counted. */
 export const hasCounted = ({ fulfilled, rejected }: BranchCount, index: number): boolean =>
   fulfilled.includes(index) || rejected.includes(index);
 
-/** The identities of the branches around an operation, innermost first: `all[1]/any` and `all` for `all[1]/any[0]/pay`. */
-export const enclosingBranches = (id: string): readonly string[] => branchesWithIndex(id).map(([around]) => around);
+/** The ids of the `ctx.all` and `ctx.map` around an operation, innermost first: `a[1]/b` and `a` for `a[1]/b[0]/pay`. */
+export const enclosingBranches = (id: string): readonly string[] =>
+  enclosingBranchIndexes(id).map(([branchesId]) => branchesId);
 
 /**
- * The branches around an operation that runs again whose recorded count may no longer hold. A branch that did not count
- * changes nothing outside of it.
+ * Those enclosing `ctx.all` and `ctx.map` operations whose recorded count may be outdated when an operation runs again.
+ * A branch that did not count changes nothing outside of it.
  */
 export function branchesToRecount(id: string, countOf: (id: string) => BranchCount | undefined): readonly string[] {
-  const around = branchesWithIndex(id);
-  const untouched = around.findIndex(([branches, index]) => {
-    const count = countOf(branches);
+  const enclosing = enclosingBranchIndexes(id);
+  const firstUncounted = enclosing.findIndex(([branchesId, index]) => {
+    const count = countOf(branchesId);
     return count !== undefined && !hasCounted(count, index);
   });
-  return (untouched < 0 ? around : around.slice(0, untouched)).map(([branches]) => branches);
+  const affected = firstUncounted < 0 ? enclosing : enclosing.slice(0, firstUncounted);
+  return affected.map(([branchesId]) => branchesId);
 }
 
-const branchesWithIndex = (id: string): readonly (readonly [id: string, index: number])[] =>
+const enclosingBranchIndexes = (id: string): readonly (readonly [id: string, index: number])[] =>
   [...id.matchAll(/\[(\d+)\]\//g)].map((match) => [id.slice(0, match.index), Number(match[1])] as const).toReversed();

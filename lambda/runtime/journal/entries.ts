@@ -133,7 +133,7 @@ export type EntryOf<Kind extends EntryKind, Each = Entry> = Each extends Entry
 export const hasSettled = (entry: object): boolean =>
   ['value', 'error', 'cached'].some((field) => Object.hasOwn(entry, field));
 
-/** Whether an identity is of something that the agent did, and not one of the runtime's own. */
+/** Whether an id is of an operation of the agent, and not of an entry of the runtime. */
 export const isOperationId = (id: string): boolean => !id.startsWith('@') || /^@(update|now|checkpoint)(#|$)/.test(id);
 
 /** Whether the end of a run has to clean up after an entry: a step to undo, or a child run to cancel. */

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { agentMisuse } from '../definition/agent-errors.ts';
 
-/** What an operation is known by in the journal, until it is over. */
+/** The id of an operation in the journal. The operation holds it until it has completed. */
 export interface Identity {
   readonly id: string;
-  /** Lets another operation of the name begin. */
+  /** Lets another operation with the same name begin. */
   release(): void;
 }
 
 /**
- * A part of an agent in which one thing happens after the other: the whole of it, a turn, or one branch. Names are
- * counted in it, so that what an operation is called never depends on what other branches do.
+ * A part of an agent that runs sequentially: the whole function, a turn, or one branch. Each scope counts the names of
+ * its operations, so that their ids never depend on the timing of other branches.
  */
 export class Scope {
   readonly path: string;
@@ -25,7 +25,7 @@ export class Scope {
     this.#outer = outer;
   }
 
-  /** Nobody needs what happens here any more, or around it: what is not begun is left. */
+  /** Whether this scope or one around it is abandoned, so that its operations do not begin any more. */
   get isClosed(): boolean {
     return this.#closed || (this.#outer?.isClosed ?? false);
   }
@@ -39,7 +39,7 @@ export class Scope {
     return this.#enter(name, this.path + escapeName(name) + (key === undefined ? '' : `:${escapeKey(key)}`));
   }
 
-  /** The identity of an operation that has no name of the agent's. */
+  /** The identity of the next operation of a kind that has no name, such as `@now`. */
   enterUnnamed(kind: string): Identity {
     return this.#enter(kind, `${this.path}@${kind}`);
   }
@@ -47,7 +47,7 @@ export class Scope {
   #enter(name: string, base: string): Identity {
     if (this.#outstanding.has(base)) {
       throw agentMisuse(
-        `Two operations named "${name}" are outstanding at once; which result is whose would depend on timing. Give each a \`key\` (a tool: its \`callId\`), or use \`ctx.map\` and in it the \`ctx\` of the branch.`,
+        `Two operations named "${name}" are outstanding at once, so a replay could confuse their results. Give each one a \`key\` (for a tool: a \`callId\`), or use \`ctx.map\` with the \`ctx\` of each branch.`,
       );
     }
     const count = (this.#counts.get(base) ?? 0) + 1;
@@ -57,7 +57,7 @@ export class Scope {
   }
 }
 
-/** Escapes what has a meaning in an identity; refuses what is no name. */
+/** Escapes the characters that have a meaning in an id; throws if the name is invalid. */
 function escapeName(name: unknown): string {
   if (typeof name !== 'string' || name === '' || name.length > 200 || !name.isWellFormed())
     throw invalidInput('The name of an operation', 'text of 1 to 200 characters', name);
@@ -70,7 +70,7 @@ function escapeKey(key: unknown): string {
   return key.length > 100 ? `~${shortHash(key)}` : escapeName(key);
 }
 
-/** The name in an identity: `trips[3]/search:paris#2` is of `search`. */
+/** The name of the operation with an id: `search` for `trips[3]/search:paris#2`. */
 export const operationName = (id: string): string =>
   decodeURIComponent((id.split('/').at(-1) ?? '').replace(/[#:].*$/, ''));
 

@@ -3,57 +3,57 @@ import type { Clock } from '../clock.ts';
 import { type Entry, hasSettled, isOperationId, lastSeq } from './entries.ts';
 import { UnreplayedOperations } from './unreplayed-operations.ts';
 
-/** What is recorded of a run, by identity, as its invocation knows it; it numbers what begins and what ends. */
+/** The entries of a run by id, as its invocation knows them. It numbers operations that wait and that complete. */
 export class Journal extends Map<string, Entry> {
-  readonly #unasked: UnreplayedOperations;
+  readonly #unreplayed: UnreplayedOperations;
   #order: number;
-  #place: number;
+  #seq: number;
 
   constructor(recorded: ReadonlyMap<string, Entry>) {
     super(recorded);
     this.#order = Math.max(0, ...[...recorded.values()].map(({ order = 0 }) => order));
-    this.#place = lastSeq(recorded);
-    this.#unasked = new UnreplayedOperations(recorded);
+    this.#seq = lastSeq(recorded);
+    this.#unreplayed = new UnreplayedOperations(recorded);
   }
 
-  /** The entry of an operation that was recorded, or that waits. */
+  /** The entry of an operation that has one: it completed, or it waits. */
   entry(id: string): Entry {
     return this.get(id) as Entry;
   }
 
-  /** Whether the agent did anything. */
+  /** Whether the agent has recorded any operation. */
   get hasOperations(): boolean {
     return [...this.keys()].some(isOperationId);
   }
 
-  /** The place of the next operation that waits or can be undone. */
+  /** The order of the next operation that waits or can be undone. */
   nextOrder(): number {
     this.#order += 1;
     return this.#order;
   }
 
-  /** An entry with its place among those that have ended. */
+  /** Gives the entry of a completed operation its sequence number, unless it has one. */
   withSeq(id: string, entry: Entry): Entry {
     if (!isOperationId(id) || !hasSettled(entry) || entry.seq !== undefined) return entry;
-    this.#place += 1;
-    return { ...entry, seq: this.#place };
+    this.#seq += 1;
+    return { ...entry, seq: this.#seq };
   }
 
-  /** The code has asked for an operation. */
+  /** Marks an operation as called by the code. */
   markReplayed(id: string): void {
-    this.#unasked.markReplayed(id);
+    this.#unreplayed.markReplayed(id);
   }
 
-  /** The operation that was recorded where the code of a scope goes on, if it has not asked for it. */
+  /** The recorded operation that the code of a scope should call next; undefined if it has called all of them. */
   nextUnreplayed(path: string): string | undefined {
-    return this.#unasked.next(path);
+    return this.#unreplayed.next(path);
   }
 
-  /** Gives others that go on side by side a moment to ask for what is recorded. */
+  /** Gives concurrent code some seconds to call the recorded operations of a scope. */
   async waitForReplay(path: string, clock: Clock): Promise<void> {
-    for (let tries = 0; tries < 200 && this.nextUnreplayed(path) !== undefined; tries++) {
+    for (let attempt = 0; attempt < 200 && this.nextUnreplayed(path) !== undefined; attempt++) {
       for (let ticks = 0; ticks < 10; ticks++) await tick();
-      if (tries > 0 && this.nextUnreplayed(path) !== undefined) await clock.sleep(50);
+      if (attempt > 0 && this.nextUnreplayed(path) !== undefined) await clock.sleep(50);
     }
   }
 }

@@ -1,12 +1,12 @@
 import { type Entry, hasSettled, isOperationId } from './entries.ts';
 
 /**
- * What is recorded and was not asked for again, by scope. Code that begins something new before it asked for what was
- * recorded later is other code than the one that was recorded.
+ * The recorded operations that the code has not called again, by scope. Code that begins a new operation before it has
+ * called all of them has changed since they were recorded.
  */
 export class UnreplayedOperations {
   readonly #scopes = new Map<string, Map<string, number>>();
-  readonly #newest = new Map<string, number>();
+  readonly #lastReplayed = new Map<string, number>();
 
   constructor(journal: ReadonlyMap<string, Entry>) {
     for (const [id, entry] of journal) {
@@ -17,20 +17,20 @@ export class UnreplayedOperations {
     }
   }
 
-  /** The code has asked for an operation. */
+  /** Marks an operation as called by the code. */
   markReplayed(id: string): void {
     const path = pathOf(id);
-    const place = this.#scopes.get(path)?.get(id);
-    if (place === undefined) return;
+    const seq = this.#scopes.get(path)?.get(id);
+    if (seq === undefined) return;
     this.#scopes.get(path)?.delete(id);
-    this.#newest.set(path, Math.max(place, this.#newest.get(path) ?? 0));
+    this.#lastReplayed.set(path, Math.max(seq, this.#lastReplayed.get(path) ?? 0));
   }
 
-  /** The first operation of a scope that was recorded behind all that was asked for. */
+  /** The first operation of a scope that completed after every operation that the code has called. */
   next(path: string): string | undefined {
-    const newest = this.#newest.get(path) ?? 0;
-    const behind = [...(this.#scopes.get(path) ?? [])].filter(([, place]) => place > newest);
-    return behind.toSorted(([, a], [, b]) => a - b)[0]?.[0];
+    const lastReplayed = this.#lastReplayed.get(path) ?? 0;
+    const later = [...(this.#scopes.get(path) ?? [])].filter(([, seq]) => seq > lastReplayed);
+    return later.toSorted(([, a], [, b]) => a - b)[0]?.[0];
   }
 }
 

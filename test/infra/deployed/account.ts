@@ -58,7 +58,9 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
   };
   const keys = new Map(functions.map((each, at) => [`ASIA${String(at).padStart(16, '0')}`, each]));
   const gateway = await openGateway({
-    ...{ roles, accountId, ownerOf: (key) => keys.get(key) },
+    roles,
+    accountId,
+    ownerOf: (key) => keys.get(key),
     services: {
       dynamodb: dynamodb(engines.dynamodb, storage.tables, region),
       s3: s3(engines.s3, storage.buckets, region),
@@ -86,14 +88,23 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
     const own = join(folder, each.name);
     mkdirSync(own, { recursive: true });
     const environment = environmentOf(each, {
-      ...{ region, accessKeyId, endpoint: gateway.endpoint, traces: traces.address, folder: own },
+      region,
+      accessKeyId,
+      endpoint: gateway.endpoint,
+      traces: traces.address,
+      folder: own,
     });
     return openSandbox({ ...each, environment });
   }
 
   const contextOf = ({ name, arn, memoryMB, logGroup }: DeployedFunction, awsRequestId: string) => ({
-    ...{ awsRequestId, functionName: name, functionVersion: '$LATEST', invokedFunctionArn: arn },
-    ...{ memoryLimitInMB: String(memoryMB), logGroupName: logGroup, logStreamName: 'stream' },
+    awsRequestId,
+    functionName: name,
+    functionVersion: '$LATEST',
+    invokedFunctionArn: arn,
+    memoryLimitInMB: String(memoryMB),
+    logGroupName: logGroup,
+    logStreamName: 'stream',
     traceId: 'Root=1-67891233-abcdef012345678912345678;Parent=53995c3f42cd8ad8;Sampled=1',
   });
 
@@ -105,7 +116,8 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
       { action: 'logs:CreateLogStream', resource: `${group}:log-stream:stream` },
       { action: 'logs:PutLogEvents', resource: `${group}:log-stream:stream` },
       ...(each.isTraced ? ['PutTraceSegments', 'PutTelemetryRecords'] : []).map((action) => ({
-        ...{ action: `xray:${action}`, resource: '*' },
+        action: `xray:${action}`,
+        resource: '*',
       })),
     );
     const sandbox = sandboxOf(each);
@@ -163,21 +175,20 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
   const route = apiGateway(deployed, roles);
 
   return {
-    ...{
-      deployed,
-      functions,
-      roles,
-      storage,
-      sent,
-      invocations,
-      deadLetters,
-      flow,
-      invoke,
-      named,
-      sandboxOf,
-      contextOf,
-    },
-    ...{ calls: gateway.calls, segments: traces.segments },
+    deployed,
+    functions,
+    roles,
+    storage,
+    sent,
+    invocations,
+    deadLetters,
+    flow,
+    invoke,
+    named,
+    sandboxOf,
+    contextOf,
+    calls: gateway.calls,
+    segments: traces.segments,
     /** The folder that stands for /tmp of a function. */
     folderOf: (label: string): string => join(folder, named(label).name),
     /** Moves the clock of all further invocations ahead. */

@@ -76,23 +76,34 @@ export function apiGateway(deployed: Deployed, roles: Roles) {
     const text = /^(text\/|application\/(json|javascript|xml))/.test(headers['content-type'] ?? 'application/json');
     const rawPath = decodeURIComponent(pathname);
     const event = {
-      ...{ version: '2.0', routeKey: RouteKey, rawPath, rawQueryString: search.slice(1) },
+      version: '2.0',
+      routeKey: RouteKey,
+      rawPath,
+      rawQueryString: search.slice(1),
       headers: {
-        ...{ accept: '*/*', host: hostname, 'user-agent': 'test', 'x-forwarded-for': '203.0.113.7' },
-        ...{
-          'x-forwarded-port': '443',
-          'x-forwarded-proto': 'https',
-          'x-amzn-trace-id': 'Root=1-67891233-abcdef012345678912345678',
-        },
+        accept: '*/*',
+        host: hostname,
+        'user-agent': 'test',
+        'x-forwarded-for': '203.0.113.7',
+        'x-forwarded-port': '443',
+        'x-forwarded-proto': 'https',
+        'x-amzn-trace-id': 'Root=1-67891233-abcdef012345678912345678',
         ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
         ...headers,
       },
       ...(search && { queryStringParameters: Object.fromEntries(new URLSearchParams(search)) }),
       requestContext: {
-        ...{ accountId, apiId, domainName: hostname, domainPrefix: apiId, requestId: randomUUID(), routeKey: RouteKey },
+        accountId,
+        apiId,
+        domainName: hostname,
+        domainPrefix: apiId,
+        requestId: randomUUID(),
+        routeKey: RouteKey,
         ...(authorizer && { authorizer }),
         http: { method, path: rawPath, protocol: 'HTTP/1.1', sourceIp: '203.0.113.7', userAgent: 'test' },
-        ...{ stage: '$default', time: '17/Nov/2026:10:00:00 +0000', timeEpoch: 1_794_909_600_000 },
+        stage: '$default',
+        time: '17/Nov/2026:10:00:00 +0000',
+        timeEpoch: 1_794_909_600_000,
       },
       ...(body !== undefined && { body: text ? body : Buffer.from(body).toString('base64') }),
       isBase64Encoded: body !== undefined && !text,
@@ -124,7 +135,11 @@ function rankOf(path: string, pathname: string): string | undefined {
 }
 
 const iamOf = (role: string, accountId: string) => ({
-  ...{ accessKey: 'ASIAEXAMPLE', accountId, callerId: 'AROAEXAMPLE:session', cognitoIdentity: null },
-  ...{ principalOrgId: 'aws:PrincipalOrgID', userArn: `arn:aws:sts::${accountId}:assumed-role/${role}/session` },
+  accessKey: 'ASIAEXAMPLE',
+  accountId,
+  callerId: 'AROAEXAMPLE:session',
+  cognitoIdentity: null,
+  principalOrgId: 'aws:PrincipalOrgID',
+  userArn: `arn:aws:sts::${accountId}:assumed-role/${role}/session`,
   userId: 'AROAEXAMPLE:session',
 });

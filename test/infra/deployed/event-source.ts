@@ -37,7 +37,8 @@ export const eventSourcesOf = (deployed: Deployed): readonly EventSource[] =>
     const patterns = FilterCriteria?.Filters.map(({ Pattern }): object => JSON.parse(Pattern));
     const isReporting = properties.FunctionResponseTypes?.includes('ReportBatchItemFailures');
     return {
-      ...{ function: FunctionName, stream: EventSourceArn },
+      function: FunctionName,
+      stream: EventSourceArn,
       deadLetters: properties.DestinationConfig?.OnFailure.Destination,
       async deliver(records, invoke, onGiveUp) {
         const fitting = patterns ? records.filter(matching(patterns)) : records;

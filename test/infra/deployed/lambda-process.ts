@@ -69,7 +69,9 @@ export function openSandbox({ folder, handler, environment, timeoutSeconds }: Pr
           once(child, 'message').then(([answered]) => answered as Answered),
           closed.then(([[code, signal]]) => ({
             error: { errorType: 'Runtime.ExitError', errorMessage: `ended with ${code ?? signal}: ${output.error}` },
-            ...{ cpuSeconds: 0, peakMB: 0, read: [] },
+            cpuSeconds: 0,
+            peakMB: 0,
+            read: [],
           })),
         ]);
       } finally {

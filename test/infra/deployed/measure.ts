@@ -17,7 +17,8 @@ const assembly = synthesize({ plain: STACKS.plain });
 const target = { name: 'measured', region: 'us-east-1', accountId: '111122223333' };
 const deployed = resolveTemplate(assembly.templateOf('plain'), target);
 const account = await openAccount(deployed, assembly, {
-  ...{ dynamodb: { ...who, endpoint: dynamodb.endpoint }, s3: { ...who, endpoint: s3.endpoint } },
+  dynamodb: { ...who, endpoint: dynamodb.endpoint },
+  s3: { ...who, endpoint: s3.endpoint },
 });
 try {
   await invokeAll(account);
@@ -35,7 +36,9 @@ async function invokeAll({ http, flow, tick, invoke }: Account): Promise<void> {
   const role = allOf(deployed, 'AWS::IAM::Role').find(({ path }) => path.endsWith('/Operator'))?.ref ?? '';
   const request = (method: string, path: string, body?: object) =>
     http({
-      ...{ method, url: `${deployed.outputs.WaitstateApiUrl}${path}`, caller: { role } },
+      method,
+      url: `${deployed.outputs.WaitstateApiUrl}${path}`,
+      caller: { role },
       ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     });
   for (const agent of ['orders', 'quotes'])

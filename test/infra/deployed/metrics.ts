@@ -31,7 +31,10 @@ export const metricsIn = (lines: readonly string[]): readonly (Metric & { readon
         if (JSON.stringify(Dimensions) !== '[["service"]]')
           throw new Error(`The only dimension must be service; found ${JSON.stringify(Dimensions)}.`);
         return Metrics.map(({ Name }) => ({
-          ...{ namespace: Namespace, service: String(fields.service), metric: Name, value: fields[Name] },
+          namespace: Namespace,
+          service: String(fields.service),
+          metric: Name,
+          value: fields[Name],
         }));
       });
     });

@@ -4,7 +4,9 @@ import { allowedBy, type Statement } from './policy.ts';
 const TABLE = 'arn:aws:dynamodb:us-east-1:111122223333:table/runs';
 
 const statement = (more: Partial<Statement> = {}): Statement => ({
-  ...{ Effect: 'Allow', Action: ['dynamodb:GetItem', 'dynamodb:Query'], Resource: [TABLE, `${TABLE}/index/due`] },
+  Effect: 'Allow',
+  Action: ['dynamodb:GetItem', 'dynamodb:Query'],
+  Resource: [TABLE, `${TABLE}/index/due`],
   ...more,
 });
 

@@ -60,7 +60,9 @@ export function callerOf({ deployed }: Account, id: string): Caller {
 /** Sends a JSON request to the API for IAM callers. */
 export async function api(account: Account, method: string, path: string, caller?: Caller, body?: object) {
   const answer = await account.http({
-    ...{ method, url: `${account.deployed.outputs.WaitstateApiUrl}${path}`, caller },
+    method,
+    url: `${account.deployed.outputs.WaitstateApiUrl}${path}`,
+    caller,
     ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   });
   return {

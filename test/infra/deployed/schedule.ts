@@ -16,7 +16,14 @@ export function scheduledEvent(deployed: Deployed, target: string): object {
   );
   if (!rule || !isPermitted) throw new Error(`No enabled rule is allowed to invoke ${target}.`);
   return {
-    ...{ version: '0', id: randomUUID(), 'detail-type': 'Scheduled Event', source: 'aws.events' },
-    ...{ account: accountId, time: '2026-11-17T10:00:00Z', region, resources: [rule.arn], detail: {} },
+    version: '0',
+    id: randomUUID(),
+    'detail-type': 'Scheduled Event',
+    source: 'aws.events',
+    account: accountId,
+    time: '2026-11-17T10:00:00Z',
+    region,
+    resources: [rule.arn],
+    detail: {},
   };
 }

@@ -42,13 +42,12 @@ function everything(stack: Stack): void {
     versioned: true,
     corsOrigins: ['https://portal.example.com'],
     jwt: {
-      ...{ issuer: 'https://issuer.example.com', audience: ['people'] },
-      ...{
-        tenant: 'acme',
-        rolesClaim: 'groups',
-        roles: { ops: ['operator'], staff: ['approver'] },
-        personClaim: 'email',
-      },
+      issuer: 'https://issuer.example.com',
+      audience: ['people'],
+      tenant: 'acme',
+      rolesClaim: 'groups',
+      roles: { ops: ['operator'], staff: ['approver'] },
+      personClaim: 'email',
     },
   });
   waitstate.addAgent('orders', ORDERS);
@@ -72,7 +71,9 @@ function quotes(stack: Stack): IFunction {
     architecture: Architecture.ARM_64,
     timeout: Duration.seconds(60),
     memorySize: 256,
-    ...{ role: own, logGroup, awsSdkConnectionReuse: false },
+    role: own,
+    logGroup,
+    awsSdkConnectionReuse: false,
     bundling: { format: OutputFormat.ESM, bundleAwsSDK: true, mainFields: ['module', 'main'], banner: BANNER },
   });
 }

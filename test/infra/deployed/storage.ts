@@ -48,7 +48,11 @@ export async function makeStorage(deployed: Deployed, engines: Engines) {
     const { AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, BillingMode, StreamSpecification } = properties;
     const { TableDescription } = await client.send(
       new CreateTableCommand({
-        ...{ TableName, AttributeDefinitions, KeySchema, GlobalSecondaryIndexes, BillingMode },
+        TableName,
+        AttributeDefinitions,
+        KeySchema,
+        GlobalSecondaryIndexes,
+        BillingMode,
         StreamSpecification: StreamSpecification && { ...StreamSpecification, StreamEnabled: true },
       }),
     );
@@ -56,7 +60,9 @@ export async function makeStorage(deployed: Deployed, engines: Engines) {
     const { TimeToLiveSpecification, SSESpecification } = properties;
     if (TimeToLiveSpecification) await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
     tables.set(TableName, {
-      ...{ arn, partitionKey: partitionOf(KeySchema), kmsKey: SSESpecification?.KMSMasterKeyId },
+      arn,
+      partitionKey: partitionOf(KeySchema),
+      kmsKey: SSESpecification?.KMSMasterKeyId,
       indexKeys: Object.fromEntries(
         (GlobalSecondaryIndexes ?? []).map(({ IndexName, KeySchema: keys }) => [IndexName, partitionOf(keys)]),
       ),
@@ -70,7 +76,10 @@ export async function makeStorage(deployed: Deployed, engines: Engines) {
     buckets.push([Bucket, { kmsKey: rule?.ServerSideEncryptionByDefault.KMSMasterKeyID }]);
   }
   return {
-    ...{ client, s3, tables, buckets: new Map(buckets) satisfies Buckets },
+    client,
+    s3,
+    tables,
+    buckets: new Map(buckets) satisfies Buckets,
     /** The stream records since the last call. */
     nextRecords: async () => (await Promise.all(streams.map((next) => next()))).flat(),
   };
@@ -80,5 +89,7 @@ const partitionOf = (keys: TableProperties['KeySchema']): string =>
   keys?.find(({ KeyType }) => KeyType === 'HASH')?.AttributeName ?? '';
 
 const configOf = ({ endpoint, region, accessKeyId, secretAccessKey }: Engine) => ({
-  ...{ endpoint, region, credentials: { accessKeyId, secretAccessKey } },
+  endpoint,
+  region,
+  credentials: { accessKeyId, secretAccessKey },
 });

@@ -19,7 +19,8 @@ const linesOf = ({ deployed, functions, roles }: Account): readonly Line[] =>
     const behind = functions.find(({ role }) => role === ref);
     const kind = (behind?.label ?? path.split('/').at(-1) ?? '').replace(/-.*/, '');
     return roles.permissions(ref).map(({ action, resource, isUsed }) => ({
-      ...{ text: `${kind}: ${action} on ${resourceName(deployed, resource)}`, isUsed },
+      text: `${kind}: ${action} on ${resourceName(deployed, resource)}`,
+      isUsed,
     }));
   });
 

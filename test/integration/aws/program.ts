@@ -24,7 +24,9 @@ export async function runProgram(
 ): Promise<number> {
   signal.throwIfAborted();
   const child = spawn(process.execPath, [file, ...args], {
-    ...{ cwd: ROOT, detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
+    cwd: ROOT,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   });
   for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', line);

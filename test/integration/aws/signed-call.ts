@@ -24,7 +24,14 @@ export async function signedCall(
   const { accessKeyId, secretAccessKey, sessionToken } = credentials;
   const url = endpointOf(service, region);
   const signer = new AwsV4Signer({
-    ...{ url, method: 'POST', headers: { ...headers }, body, accessKeyId, secretAccessKey, region, service },
+    url,
+    method: 'POST',
+    headers: { ...headers },
+    body,
+    accessKeyId,
+    secretAccessKey,
+    region,
+    service,
     ...(sessionToken !== undefined && { sessionToken }),
   });
   const signed = await signer.sign();

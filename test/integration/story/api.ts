@@ -35,7 +35,10 @@ export function apiAt(url: string, sign: Sign, signal: AbortSignal): Api {
       if (bytes) all.set('content-type', 'application/json');
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
       const answer = await fetch(target, {
-        ...{ method, headers: all, body: bytes ?? null, redirect: 'manual' },
+        method,
+        headers: all,
+        body: bytes ?? null,
+        redirect: 'manual',
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
       const text = await answer.text();

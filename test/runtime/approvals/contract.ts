@@ -7,7 +7,7 @@ import { storedApprovalsContract } from './stored-approvals.ts';
 
 export type OpenScene = (options?: SceneOptions) => Promise<ApprovalScene>;
 
-/** What approvals do, on any storage; all tests share one, and each has a tenant of its own there. */
+/** The behavior of approvals on any storage. All tests share the storage; each has its own tenant. */
 export function approvalsContract(name: string, openStorage: () => Promise<Storage> | Storage): void {
   describe(`approvals on ${name}`, () => {
     let storage: Storage;

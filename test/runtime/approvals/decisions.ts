@@ -19,8 +19,8 @@ const ann = { by: 'user:ann', answer: 'approve' } as const;
 const bob = { by: 'user:bob', answer: 'approve' } as const;
 
 export function decisionsContract(open: OpenScene): void {
-  describe('deciding', () => {
-    test('wakes the run and takes the approval out of its open ones, in one transaction', async () => {
+  describe('a decision', () => {
+    test('wakes the run and removes the approval from the pending ones, in one transaction', async () => {
       const { ask, at, head } = await open();
       await ask('a');
       await ask('b');
@@ -39,7 +39,7 @@ export function decisionsContract(open: OpenScene): void {
       expect((await head()).work?.approvals).toBeUndefined();
     });
 
-    test('shows what was asked, with all that was said', async () => {
+    test('returns the request with comment and edits', async () => {
       const { ask, at, clock } = await open();
       const show = { amount: 12n, since: new Date(0), lines: new Map([['a', 1]]) };
       const facts = { rate: 1.1 };
@@ -61,7 +61,7 @@ export function decisionsContract(open: OpenScene): void {
       expect(await viewApproval(at, 'a')).toEqual(view);
     });
 
-    test('counts both of a quorum who answer at once, and wakes once', async () => {
+    test('counts if both people of a quorum decide at the same time, and wakes the run once', async () => {
       const { ask, context, head, meta } = await open();
       await ask('a', { approvers: ['user:ann', 'user:bob', 'user:eve'], quorum: 2 });
       const wake = (await head()).work?.wake ?? 0;
@@ -71,7 +71,7 @@ export function decisionsContract(open: OpenScene): void {
       expect(await head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
     });
 
-    test('lets one of two who disagree at once win, and tells the other who did', async () => {
+    test('wins over a different one at the same time, which is refused with the name of the winner', async () => {
       const { ask, context, head, meta } = await open();
       await ask('a', { approvers: ['user:ann', 'user:bob'] });
       const wake = (await head()).work?.wake ?? 0;
@@ -89,7 +89,7 @@ export function decisionsContract(open: OpenScene): void {
       expect((await head()).work?.wake).toBe(wake + 1);
     });
 
-    test('given again is the same decision, and wakes nobody', async () => {
+    test('changes nothing when repeated', async () => {
       const { ask, at, clock, head } = await open();
       await ask('a', { timeout: { hours: 1 } });
       const first = await decide(at, { approval: 'a', ...ann, comment: 'one' });
@@ -104,7 +104,7 @@ export function decisionsContract(open: OpenScene): void {
       });
     });
 
-    test('of a millisecond too late ends the approval as it says, and is refused', async () => {
+    test('is refused at the deadline, and the approval then expires', async () => {
       const { ask, at, clock, head, meta } = await open();
       await ask('a', { timeout: { hours: 1 }, onTimeout: 'approve' });
       clock.now += HOUR;
@@ -116,14 +116,14 @@ export function decisionsContract(open: OpenScene): void {
       expect(await head()).toMatchObject({ status: 'READY', work: { wake: 2 } });
     });
 
-    test('in the last millisecond counts', async () => {
+    test('counts in the last millisecond', async () => {
       const { ask, at, clock } = await open();
       await ask('a', { timeout: { hours: 1 } });
       clock.now += HOUR - 1;
       expect((await decide(at, { approval: 'a', ...ann })).approval.meta).toMatchObject({ status: 'APPROVED' });
     });
 
-    test('through a group counts each of its members once', async () => {
+    test('counts once for each member of a group', async () => {
       const { ask, at, meta } = await open();
       await ask('a', { approvers: ['group:finance', 'group:legal'], quorum: 2 });
       const groups = ['group:legal', 'group:sales'];
@@ -134,7 +134,7 @@ export function decisionsContract(open: OpenScene): void {
       expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
     });
 
-    test('by somebody who is not asked changes nothing', async () => {
+    test('is refused for a person who is not an approver', async () => {
       const { ask, at, records } = await open();
       await ask('a', { approvers: ['user:ann', 'group:finance'], timeout: { hours: 1 } });
       const before = await records();
@@ -147,12 +147,12 @@ export function decisionsContract(open: OpenScene): void {
     });
 
     test.each([
-      ['of something else', { shown: 'f'.repeat(64) }, '`shown`'],
-      ['with edits where there are none', { edits: {} }, 'cannot be edited'],
+      ['with the hash of another request', { shown: 'f'.repeat(64) }, '`shown`'],
+      ['with edits of an approval that is not editable', { edits: {} }, 'cannot be edited'],
       ['with a comment that is too long', { comment: 'x'.repeat(10_001) }, '`comment`'],
       ['with edits that are too large', { edits: 'x'.repeat(64 * 1024) }, '`edits`'],
-      ['with edits that are no JSON', { edits: { at: new Date(0) } }, '`edits`'],
-      ['with edits that JSON has no word for', { edits: [1n] }, '`edits`'],
+      ['with edits that are not JSON', { edits: { at: new Date(0) } }, '`edits`'],
+      ['with edits that JSON cannot express', { edits: [1n] }, '`edits`'],
     ])('is refused %s', async (_, input, message) => {
       const { ask, at, records } = await open();
       await ask('a');
@@ -164,7 +164,7 @@ export function decisionsContract(open: OpenScene): void {
       expect(await records()).toEqual(before);
     });
 
-    test('takes what eight people say at length, up to what a record holds, and every bare answer', async () => {
+    test('is accepted with long comments of eight people up to the size limit, and always without a comment', async () => {
       const { ask, at, meta } = await open();
       const people = Array.from({ length: 8 }, (_, index) => `user:${index}`);
       await ask('a', { approvers: people, quorum: 8, editable: true });
@@ -181,7 +181,7 @@ export function decisionsContract(open: OpenScene): void {
       expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
     });
 
-    test('is not found of a run that is not there, has no such approval, or was deleted', async () => {
+    test('throws APPROVAL_NOT_FOUND for an unknown run, an unknown approval or a deleted run', async () => {
       const { ask, at, storage, clock } = await open();
       await ask('a');
       const missing = { code: 'APPROVAL_NOT_FOUND' };
@@ -197,7 +197,7 @@ export function decisionsContract(open: OpenScene): void {
       for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject(missing);
     });
 
-    test('of a withdrawn approval is refused, and withdrawing wakes the run once', async () => {
+    test('is refused after a withdrawal, which wakes the run once', async () => {
       const { ask, at, head, inbox } = await open();
       await ask('a');
       expect((await withdraw(at, 'a', 'not needed')).approval.meta).toMatchObject({
@@ -213,7 +213,7 @@ export function decisionsContract(open: OpenScene): void {
       });
     });
 
-    test('of those whom a cancel withdraws leaves nothing in any inbox', async () => {
+    test('is not needed after a cancel, which removes the withdrawn approvals from every inbox', async () => {
       const { ask, at, storage, inbox, meta } = await open();
       await ask('a', { approvers: ['user:ann', 'user:bob'] });
       await ask('b', { approvers: ['user:bob', 'user:eve'] });
@@ -228,7 +228,7 @@ export function decisionsContract(open: OpenScene): void {
       ]);
     });
 
-    test('of a run that already goes on is kept for it', async () => {
+    test('is recorded for a run that is executing', async () => {
       const { ask, at, head } = await open({ status: 'RUNNING' });
       await ask('a');
       const wake = (await head()).work?.wake ?? 0;
@@ -236,7 +236,7 @@ export function decisionsContract(open: OpenScene): void {
       expect(await head()).toMatchObject({ status: 'RUNNING', work: { wake: wake + 1 } });
     });
 
-    test('never asks twice under one id', async () => {
+    test('belongs to one request: a second request with the same id is refused', async () => {
       const { ask, at, storage } = await open();
       await ask('a');
       const cipher = await cipherFor(at, (await readLiveHead(at)).meta);
@@ -245,7 +245,7 @@ export function decisionsContract(open: OpenScene): void {
       expect(await errorOf(storage.records.commit(writes))).toBeInstanceOf(ConditionFailedError);
     });
 
-    test('reminds when an operator says so, at once', async () => {
+    test('ends reminders, which an operator can send at any time', async () => {
       const { ask, at, meta, clock } = await open();
       await ask('a');
       clock.now += HOUR;

@@ -14,7 +14,7 @@ describe('an approval whose storage fails', () => {
   test.each<[Fault, number]>([
     ['answer lost', 1],
     ['fails', 0],
-  ])('is decided once when its write is tried again after "%s"', async (fault, votes) => {
+  ])('is decided once when the decision is retried after "%s"', async (fault, votes) => {
     const { ask, at, context, head, meta, storage } = await sceneOn(memoryStorage());
     await ask('a');
     const wake = (await head()).work?.wake ?? 0;
@@ -25,24 +25,24 @@ describe('an approval whose storage fails', () => {
     expect(await head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
   });
 
-  test('is told of again when nobody knows whether it was', async () => {
+  test('is notified about again if the result of the first attempt is unknown', async () => {
     const { ask, at, context, clock, storage } = await sceneOn(memoryStorage());
     await ask('a');
     const told: string[] = [];
-    const tell = async ({ kind }: { kind: string }) => void told.push(kind);
+    const notify = async ({ kind }: { kind: string }) => void notified.push(kind);
     const faults: Fault[] = [undefined, 'fails'];
     const failing = context(failingStorage(storage, () => faults.shift(), 'STORAGE_UNAVAILABLE'));
-    await expect(processDueApproval(failing, 'a', { notify: tell })).rejects.toMatchObject({
+    await expect(processDueApproval(failing, 'a', { notify })).rejects.toMatchObject({
       code: 'STORAGE_UNAVAILABLE',
     });
     clock.now += HOUR;
-    await processDueApproval(at, 'a', { notify: tell });
-    await processDueApproval(at, 'a', { notify: tell });
-    expect(told).toEqual(['asked', 'asked']);
+    await processDueApproval(at, 'a', { notify });
+    await processDueApproval(at, 'a', { notify });
+    expect(notified).toEqual(['asked', 'asked']);
   });
 });
 
-describe('those who change an approval at the same time, in any order', () => {
+describe('concurrent changes of an approval, in any order', () => {
   const actors = {
     'ann approves': (at) => decide(at, ann),
     'ann approves again': (at) => decide(at, ann),
@@ -66,7 +66,7 @@ describe('those who change an approval at the same time, in any order', () => {
       ['bob rejects', 'an operator withdraws'],
       ['REJECTED', 'WITHDRAWN'],
     ],
-  ])('%j bring it to one end, and wake its run once', async (names, ends) => {
+  ])('%j end it once, and wake its run once', async (names, ends) => {
     for (const choose of choices(60, 7)) {
       const scene = await sceneOn(memoryStorage());
       await scene.ask('a', { approvers: ['user:ann', 'user:bob'], quorum: 2 });

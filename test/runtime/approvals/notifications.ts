@@ -15,20 +15,20 @@ import { linkFor } from './scene.ts';
 
 const url = 'https://example.com/approve';
 
-/** A teller that remembers what it told. */
-function teller() {
+/** A notifier that records its notifications. */
+function recordingNotifier() {
   const notices: ApprovalNotification[] = [];
-  const tell = async (notice: ApprovalNotification) => void notices.push(notice);
-  return { notices, people: { notify: tell, url } };
+  const notify = async (notice: ApprovalNotification) => void notices.push(notice);
+  return { notices, people: { notify, url } };
 }
 
 const tokenIn = (link: string | undefined): string => link?.slice(url.length + 1) ?? '';
 
 export function notificationsContract(open: OpenScene): void {
-  describe('what is due of an approval', () => {
-    test('is to tell each person once, with a link that decides as them', async () => {
+  describe('processing a due approval', () => {
+    test('notifies each person once, with a link that decides as this person', async () => {
       const { ask, at, due, clock, meta } = await open();
-      const { notices, people } = teller();
+      const { notices, people } = recordingNotifier();
       const members = async (group: string) => (group === 'group:finance' ? ['user:bob', 'user:ann'] : []);
       const approvers = ['user:ann', 'group:finance', 'group:empty'];
       await ask('a', { approvers, timeout: { hours: 1 }, quorum: 2 }, { agent: 'payer' });
@@ -57,7 +57,7 @@ export function notificationsContract(open: OpenScene): void {
       expect(await meta('a')).toMatchObject({ status: 'APPROVED', told: clock.now });
     });
 
-    test('is to tell again until that works, later each time', async () => {
+    test('retries a failed notification with growing delays', async () => {
       const { ask, at, clock, meta } = await open();
       await ask('a');
       const failing = async () => {
@@ -71,20 +71,20 @@ export function notificationsContract(open: OpenScene): void {
         expect((await meta('a')).told).toBeUndefined();
         clock.now += 1;
       }
-      const { notices, people } = teller();
+      const { notices, people } = recordingNotifier();
       expect(await processDueApproval(at, 'a', people)).toEqual(['notify']);
       expect(notices).toMatchObject([{ kind: 'asked' }]);
     });
 
-    test('is told once when two look at the same time', async () => {
+    test('notifies once if two processes do it at the same time', async () => {
       const { ask, context } = await open();
       await ask('a');
-      const { notices, people } = teller();
+      const { notices, people } = recordingNotifier();
       await Promise.all([1, 2, 3].map(() => processDueApproval(context(), 'a', people)));
       expect(notices).toHaveLength(1);
     });
 
-    test('is nothing to tell where nobody can', async () => {
+    test('drops notifications if there is no notifier', async () => {
       const { ask, at, due, inbox, meta } = await open();
       await ask('a');
       expect(await processDueApproval(at, 'a', undefined)).toEqual(['notify']);
@@ -93,18 +93,18 @@ export function notificationsContract(open: OpenScene): void {
       expect((await meta('a')).told).toBeUndefined();
     });
 
-    test('is not told as done when somebody decided meanwhile', async () => {
+    test('records no notification if somebody decided in the meantime', async () => {
       const { ask, at, meta } = await open();
       await ask('a');
-      const tell = async () => void (await decide(at, { approval: 'a', by: 'user:ann', answer: 'approve' }));
-      expect(await processDueApproval(at, 'a', { notify: tell })).toEqual(['notify']);
+      const notify = async () => void (await decide(at, { approval: 'a', by: 'user:ann', answer: 'approve' }));
+      expect(await processDueApproval(at, 'a', { notify })).toEqual(['notify']);
       expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
       expect((await meta('a')).told).toBeUndefined();
     });
 
-    test('is a reminder to those who have not answered', async () => {
+    test('reminds people who have not voted', async () => {
       const { ask, at, clock } = await open();
-      const { notices, people } = teller();
+      const { notices, people } = recordingNotifier();
       await ask('a', { approvers: ['user:ann', 'user:bob'], quorum: 2, remindAfter: { hours: 1 } });
       await processDueApproval(at, 'a', people);
       await decide(at, { approval: 'a', by: 'user:ann', answer: 'approve' });
@@ -119,9 +119,9 @@ export function notificationsContract(open: OpenScene): void {
       ]);
     });
 
-    test('is an escalation, which puts the approval into more inboxes', async () => {
+    test('escalates, which puts the approval into more inboxes', async () => {
       const { ask, at, clock, inbox, due, head } = await open();
-      const { notices, people } = teller();
+      const { notices, people } = recordingNotifier();
       await ask('a', { timeout: { hours: 1 }, onTimeout: 'escalate', escalateTo: ['user:eve', 'group:board'] });
       await processDueApproval(at, 'a', people);
       expect(await inbox('user:eve')).toEqual([]);
@@ -137,7 +137,7 @@ export function notificationsContract(open: OpenScene): void {
       for (const who of ['user:ann', 'user:eve', 'group:board']) expect(await inbox(who)).toEqual([]);
     });
 
-    test('is the end at the deadline, which wakes the run once, whoever else looks', async () => {
+    test('expires the approval at the deadline, and wakes the run once', async () => {
       const { ask, context, at, clock, head, meta, due } = await open();
       await ask('a', { timeout: { hours: 1 }, onTimeout: 'fail' });
       await processDueApproval(at, 'a', undefined);
@@ -150,7 +150,7 @@ export function notificationsContract(open: OpenScene): void {
       expect(await due()).toEqual([]);
     });
 
-    test('ends also where the key is not at hand', async () => {
+    test('expires an encrypted approval without its key', async () => {
       const { ask, context, clock, meta } = await open({ keys });
       await ask('a', { timeout: { hours: 1 } });
       clock.now += HOUR;
@@ -158,22 +158,22 @@ export function notificationsContract(open: OpenScene): void {
       expect(await meta('a')).toMatchObject({ status: 'EXPIRED' });
     });
 
-    test('is nothing of an approval that is gone', async () => {
+    test('does nothing for an approval that is gone', async () => {
       const { ask, at, storage, clock } = await open();
       await ask('a');
       await createCheckpointStore(storage, { tenant: at.tenant, clock: clock.read }).delete(at.run);
-      expect(await processDueApproval(at, 'a', teller().people)).toEqual([]);
-      expect(await processDueApproval(at, 'never', teller().people)).toEqual([]);
+      expect(await processDueApproval(at, 'a', recordingNotifier().people)).toEqual([]);
+      expect(await processDueApproval(at, 'never', recordingNotifier().people)).toEqual([]);
     });
   });
 
-  describe('a link', () => {
+  describe('an approval link', () => {
     const linkTo = async (scene: Awaited<ReturnType<OpenScene>>, person = 'user:ann', hours = 24) => {
       const { tenant, run } = scene.at;
       return linkFor(scene.at, { tenant, run, approval: 'a', person, expiresAt: scene.clock.now + hours * HOUR });
     };
 
-    test('shows and decides from anywhere, and shows what came of it afterwards', async () => {
+    test('finds and decides its approval from any tenant, and finds the outcome afterwards', async () => {
       const scene = await open();
       await scene.ask('a', { approvers: ['user:ann', 'user:bob'] });
       const [token, again, toBob] = [await linkTo(scene), await linkTo(scene), await linkTo(scene, 'user:bob')];
@@ -195,7 +195,7 @@ export function notificationsContract(open: OpenScene): void {
       });
     });
 
-    test('decides as nobody else than the person that it was made for', async () => {
+    test('decides only as the person it was made for', async () => {
       const scene = await open();
       await scene.ask('a', { approvers: ['user:ann', 'user:bob'], quorum: 2 });
       const token = await linkTo(scene);
@@ -208,7 +208,7 @@ export function notificationsContract(open: OpenScene): void {
       });
     });
 
-    test('that is forged, malformed, revoked, expired or of a deleted run is refused in the same words', async () => {
+    test('fails with the same error if it is forged, malformed, revoked, expired or of a deleted run', async () => {
       const scene = await open();
       const second = await scene.other('run 2');
       await scene.ask('a');
@@ -243,7 +243,7 @@ export function notificationsContract(open: OpenScene): void {
       expect((await scene.meta('a')).status).toBe('PENDING');
     });
 
-    test('of a run that was deleted does not open another one under its id', async () => {
+    test('does not work for another run under the id of a deleted one', async () => {
       const scene = await open();
       await scene.ask('a');
       const token = await linkTo(scene, 'user:ann', 24 * 30);
@@ -254,12 +254,43 @@ export function notificationsContract(open: OpenScene): void {
       await store.sweep();
       const next = await scene.other(run);
       await next.ask('a');
-      for (const use of [findByToken(scene.at, token), decideByToken(scene.at, token, { answer: 'approve' })])
-        await expect(use).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+      const uses = [findByToken(scene.at, token), decideByToken(scene.at, token, { answer: 'approve' })];
+      for (const error of await Promise.all(uses.map(errorOf)))
+        expect(error).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
       expect(await findByToken(scene.at, await linkTo(next))).toMatchObject({ person: 'user:ann', at: { run } });
     });
 
-    test('is always looked for, and is stored only as a hash', async () => {
+    test('does not decide for another run that was started under the same id in the meantime', async () => {
+      const scene = await open();
+      await scene.ask('a');
+      const found = await findByToken(scene.at, await linkTo(scene));
+      const { tenant, run } = scene.at;
+      const store = createCheckpointStore(scene.storage, { tenant, clock: scene.clock.read });
+      await store.delete(run);
+      scene.clock.now += 2 * DAY;
+      await store.sweep();
+      const next = await scene.other(run);
+      await next.ask('a');
+      const decision = decide(found.at, { approval: 'a', by: 'user:ann', answer: 'approve' }, found);
+      await expect(decision).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+      expect(await next.meta('a')).toMatchObject({ status: 'PENDING', votes: [] });
+    });
+
+    test('does not reveal that the key of its run was destroyed', async () => {
+      const scene = await open({ keys });
+      await scene.ask('a');
+      const token = await linkTo(scene);
+      const { tenant, run } = scene.at;
+      await createCheckpointStore(scene.storage, { tenant, clock: scene.clock.read, keys }).shred(run);
+      const unknown = await errorOf(findByToken(scene.context(), 'unknown'));
+      const uses = [
+        findByToken(scene.context(), token).then(toApprovalView),
+        decideByToken(scene.context(), token, { answer: 'approve', comment: 'fine' }),
+      ];
+      for (const error of await Promise.all(uses.map(errorOf))) expect(error).toEqual(unknown);
+    });
+
+    test('is always looked up, and stored only as a hash', async () => {
       const scene = await open();
       await scene.ask('a');
       const token = await linkTo(scene);

@@ -6,7 +6,7 @@ const check = (request: object) =>
   checkApprovalRequest({ title: 'Pay?', approvers: ['user:ann'], ...request } as ApprovalRequest);
 
 describe('a request for an approval', () => {
-  test('has terms that say nothing was left open', () => {
+  test('has defaults for all terms', () => {
     expect(check({})).toEqual({
       ...{ approvers: ['user:ann'], quorum: 1, onTimeout: 'reject', editable: false },
       ...{ timeoutMs: undefined, remindAfterMs: undefined, escalateAfterMs: undefined, escalateTo: undefined },
@@ -16,18 +16,18 @@ describe('a request for an approval', () => {
     });
   });
 
-  test('takes as many people as it says', () => {
+  test('accepts the maximum number of approvers', () => {
     expect(check({ approvers: people(40), quorum: 40 }).quorum).toBe(40);
     expect(check({ approvers: ['group:a'], quorum: 5 }).quorum).toBe(5);
     expect(check({ escalateTo: people(20), escalateAfter: { hours: 1 } }).escalateTo).toHaveLength(20);
   });
 
-  test('ignores what is for others', () => {
+  test('ignores fields that are not terms', () => {
     expect(() => check({ recheck: () => 1, same: 2, maxAsks: 'x', key: null })).not.toThrow();
   });
 
   test.each([
-    ['a title that is missing', { title: undefined }, '`title`'],
+    ['a missing title', { title: undefined }, '`title`'],
     ['an empty title', { title: '' }, '`title`'],
     ['a title of 501 characters', { title: 'x'.repeat(501) }, '`title`'],
     ['no approvers', { approvers: [] }, '`approvers`'],
@@ -35,26 +35,26 @@ describe('a request for an approval', () => {
     ['41 approvers', { approvers: people(41) }, '`approvers`'],
     ['an approver twice', { approvers: ['user:a', 'user:a'] }, 'without duplicates'],
     ['an approver without a name', { approvers: [''] }, 'approver id'],
-    ['an approver that is no text', { approvers: [7] }, 'approver id'],
+    ['an approver that is not text', { approvers: [7] }, 'approver id'],
     ['an approver of more than 256 bytes', { approvers: ['é'.repeat(129)] }, '256 bytes'],
     ['a group without a name', { approvers: ['group:'] }, 'group'],
-    ['a quorum of none', { quorum: 0 }, '`quorum`'],
+    ['a quorum of 0', { quorum: 0 }, '`quorum`'],
     ['half a quorum', { quorum: 0.5 }, '`quorum`'],
-    ['a quorum that nobody can reach', { quorum: 2 }, '`quorum`'],
-    ['a timeout of nothing', { timeout: { hours: 0 } }, '`timeout`'],
-    ['a timeout that is no duration', { timeout: 60 }, '`timeout`'],
+    ['a quorum above the number of approvers', { quorum: 2 }, '`quorum`'],
+    ['a timeout of 0', { timeout: { hours: 0 } }, '`timeout`'],
+    ['a timeout that is not a duration', { timeout: 60 }, '`timeout`'],
     ['reminders without a pause', { remindAfter: { milliseconds: 0 } }, '`remindAfter`'],
     ['21 to escalate to', { escalateTo: people(21), escalateAfter: { hours: 1 } }, '`escalateTo`'],
-    ['an escalation to nobody', { escalateAfter: { hours: 1 } }, '`escalateAfter`'],
-    ['an escalation at no time', { escalateTo: ['user:b'] }, '`escalateTo`'],
+    ['an escalation without people', { escalateAfter: { hours: 1 } }, '`escalateAfter`'],
+    ['an escalation without a time', { escalateTo: ['user:b'] }, '`escalateTo`'],
     [
-      'an escalation at the end',
+      'an escalation at the deadline',
       { escalateTo: ['user:b'], timeout: { hours: 1 }, escalateAfter: { hours: 1 } },
       'shorter than `timeout`',
     ],
-    ['an end that is not known', { onTimeout: 'shrug' }, '`onTimeout`'],
-    ['an end that escalates to nobody', { onTimeout: 'escalate', timeout: { hours: 1 } }, '`escalateTo`'],
-    ['an end that escalates and never comes', { onTimeout: 'escalate', escalateTo: ['user:b'] }, '`timeout`'],
+    ['an unknown `onTimeout`', { onTimeout: 'shrug' }, '`onTimeout`'],
+    ['`onTimeout: escalate` without people', { onTimeout: 'escalate', timeout: { hours: 1 } }, '`escalateTo`'],
+    ['`onTimeout: escalate` without a timeout', { onTimeout: 'escalate', escalateTo: ['user:b'] }, '`timeout`'],
     ['facts that are a list', { facts: [] }, '`facts`'],
   ])('is refused with %s', (_, request, message) => {
     expect(() => check(request)).toThrow(
@@ -62,7 +62,7 @@ describe('a request for an approval', () => {
     );
   });
 
-  test('is refused when it is none', () => {
+  test('is refused if it is not an object', () => {
     expect(() => checkApprovalRequest(undefined as unknown as ApprovalRequest)).toThrow(
       expect.objectContaining({ code: 'INVALID_INPUT' }),
     );

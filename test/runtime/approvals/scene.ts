@@ -21,27 +21,27 @@ import type { Storage, StoredRecord } from '../../../lambda/storage/ports.ts';
 import { all } from '../../contract/checkpoint-store/stores.ts';
 import { type Clock, clockAt } from '../../faults/clock.ts';
 
-/** A run that waits for approvals, and a clock that stands still. */
+/** A run that waits for approvals, with a manual clock. */
 export interface ApprovalScene {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly at: RunContext;
-  /** The same run as another process would see it, perhaps through another storage. */
+  /** The same run in another process, optionally on another storage. */
   context(storage?: Storage): RunContext;
   /** Another run of the same tenant. */
   other(run: string): Promise<ApprovalScene>;
   ask(id: string, request?: Partial<ApprovalRequest>, by?: Partial<ApprovalOrigin>): Promise<void>;
   meta(id: string): Promise<ApprovalMeta>;
   head(): Promise<HeadMeta>;
-  /** The approvals in somebody's inbox. */
+  /** The ids of the approvals in a person's inbox. */
   inbox(approver: string, groups?: readonly string[]): Promise<readonly string[]>;
-  /** Everything that is stored of the run. */
+  /** All records of the run. */
   records(): Promise<readonly StoredRecord[]>;
   /** The keys of the run's records that are due now. */
   due(): Promise<readonly string[]>;
 }
 
-/** The token of a new link into a run. */
+/** Creates an approval link; returns its token. */
 export async function linkFor(at: RunContext, link: ApprovalLink): Promise<string> {
   const { token, write } = createToken(at, link, (await readLiveHead(at)).meta.born);
   await at.records.commit([write]);

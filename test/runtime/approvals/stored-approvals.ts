@@ -28,7 +28,7 @@ const ann = { by: 'user:ann', answer: 'approve' } as const;
 
 export function storedApprovalsContract(open: OpenScene): void {
   describe('an inbox', () => {
-    test('has what each of three approvers can still answer', async () => {
+    test('lists an approval for each of three approvers until they have voted', async () => {
       const { ask, at, inbox, records, storage } = await open();
       const approvers = ['user:ann', 'user:bob', 'group:finance'];
       await ask('a', { approvers, quorum: 2 });
@@ -43,7 +43,7 @@ export function storedApprovalsContract(open: OpenScene): void {
       expect((await records()).filter(({ key }) => key.startsWith('b'))).toEqual([]);
     });
 
-    test('lists the oldest first over runs and groups, each once', async () => {
+    test('lists approvals of all runs and groups once, oldest first', async () => {
       const scene = await open();
       const second = await scene.other('run 2');
       for (const [index, approvers] of [
@@ -67,7 +67,7 @@ export function storedApprovalsContract(open: OpenScene): void {
       expect(await scene.inbox('user:bob')).toEqual([]);
     });
 
-    test('leaves out what is over by time, what was deleted, and what another tenant asks', async () => {
+    test('leaves out approvals that have expired, were deleted or belong to another tenant', async () => {
       const { ask, inbox, clock, other, storage, at } = await open();
       await ask('a', { timeout: { hours: 1 } });
       const second = await other('run 2');
@@ -80,7 +80,7 @@ export function storedApprovalsContract(open: OpenScene): void {
       expect(await inbox('user:ann')).toEqual([]);
     });
 
-    test('skips what an index still has of an approval that ended', async () => {
+    test('skips an ended approval that the index still has', async () => {
       const { ask, at, storage } = await open();
       await ask('a', { approvers: ['user:ann', 'user:bob'] });
       const stale = new Map<string, Awaited<ReturnType<typeof storage.records.list>>>();
@@ -96,8 +96,8 @@ export function storedApprovalsContract(open: OpenScene): void {
     });
   });
 
-  describe('what is kept of an approval', () => {
-    test('has the hash of the text that is stored, and is refused with another', async () => {
+  describe('the record of an approval', () => {
+    test('has the hash of the stored text, and is refused if the hash differs', async () => {
       const { ask, at } = await open();
       await ask('a', { show: { amount: 1 } });
       const cipher = await cipherFor(at, (await readLiveHead(at)).meta);
@@ -111,7 +111,7 @@ export function storedApprovalsContract(open: OpenScene): void {
       await expect(readApprovalContent(at, cipher, other)).rejects.toMatchObject({ code: 'DAMAGED' });
     });
 
-    test('of a megabyte is a payload that a collection leaves alone', async () => {
+    test('stores a megabyte as a payload, which a collection keeps', async () => {
       const { storage, clock, ...scene } = await open();
       const timed = withPayloadTimes(storage, clock.read);
       const { ask, at } = await sceneOn(timed, { tenant: scene.at.tenant, clock, run: 'large' });
@@ -128,7 +128,7 @@ export function storedApprovalsContract(open: OpenScene): void {
       expect(await storedRun(timed, at.tenant, at.run).payloads()).toHaveLength(2);
     });
 
-    test('is unreadable without the key: neither question nor comment nor edits', async () => {
+    test('is unreadable without the key: request, comment and edits', async () => {
       const { ask, at, records, meta } = await open({ keys });
       const secret = 'salary of Mallory';
       await ask('a', { title: secret, show: secret, facts: { secret }, editable: true });
@@ -147,7 +147,7 @@ export function storedApprovalsContract(open: OpenScene): void {
           code: 'KEY_UNAVAILABLE',
         },
       );
-      // What one said cannot be put into the mouth of another.
+      // The comment of one person cannot be moved to the vote of another.
       const cipher = await cipherFor(at, (await readLiveHead(at)).meta);
       const [approval] = await readApprovals(at, ['a']);
       if (!approval) throw new Error('It is not there.');
@@ -159,7 +159,7 @@ export function storedApprovalsContract(open: OpenScene): void {
       expect(() => readVotes(at, cipher, { ...approval, meta: unsealed })).toThrow('not encrypted');
     });
 
-    test('is refused by name when it is damaged', async () => {
+    test('is reported as DAMAGED if a field is malformed', async () => {
       const { ask, at, storage } = await open();
       await ask('a');
       const { alter, record } = storedRun(storage, at.tenant, at.run);
@@ -181,7 +181,7 @@ export function storedApprovalsContract(open: OpenScene): void {
     });
 
     test.each(['../../head', 'a b', 'ä/ö 😀', '%2F', "cz'(*)", '..', 'n\u0000', '<script>'])(
-      'is found under the id %j, whoever is asked',
+      'is found under the id %j, for approvers with similar names',
       async (id) => {
         const { ask, at, inbox, meta, head } = await open();
         const approvers = [`user:${id}`, `group:${id}`, `${id} ${id}`];
@@ -196,7 +196,7 @@ export function storedApprovalsContract(open: OpenScene): void {
       },
     );
 
-    test('takes forty approvers with twenty more', async () => {
+    test('can have forty approvers and twenty more by escalation', async () => {
       const { ask, at, records, inbox } = await open();
       const approvers = Array.from({ length: 40 }, (_, index) => `user:${index}`);
       const escalateTo = Array.from({ length: 20 }, (_, index) => `group:${index}`);

@@ -20,7 +20,13 @@ export async function forward(engine: Engine, service: string, { method, url, he
   const kept = Object.entries(headers).filter(([name]) => !SIGNATURE.test(name));
   const { accessKeyId, secretAccessKey, region } = engine;
   const signer = new AwsV4Signer({
-    ...{ method, url: at.href, headers: Object.fromEntries(kept), accessKeyId, secretAccessKey, service, region },
+    method,
+    url: at.href,
+    headers: Object.fromEntries(kept),
+    accessKeyId,
+    secretAccessKey,
+    service,
+    region,
     ...(body.length > 0 && { body: new Uint8Array(body) }),
   });
   const signed = await signer.sign();

@@ -15,7 +15,9 @@ export function encrypted(): void {
     const ops = { claims: { groups: '[ops]', email: 'kim@example.com', email_verified: 'true' } };
     const request = (method: string, path: string, body?: object, caller: typeof ops | undefined = ops) =>
       account.http({
-        ...{ method, url: `${account.deployed.outputs.WaitstateJwtApiUrl}${path}`, caller },
+        method,
+        url: `${account.deployed.outputs.WaitstateJwtApiUrl}${path}`,
+        caller,
         ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
       });
     const look = async (run: string) => JSON.parse((await request('GET', `/api/runs/${run}`)).body);

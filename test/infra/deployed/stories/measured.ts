@@ -23,7 +23,8 @@ export function measured(): void {
         for (const { label, ...metric } of written) {
           const { handler, variables } = account.named(label);
           expect([metric.service, metric.namespace]).toEqual([
-            ...[`waitstate-${handler.split('.')[0]}`, variables.WAITSTATE_METRICS_NAMESPACE],
+            `waitstate-${handler.split('.')[0]}`,
+            variables.WAITSTATE_METRICS_NAMESPACE,
           ]);
         }
         expect(account.calls.length === 0 || written.length > 0).toBe(true);

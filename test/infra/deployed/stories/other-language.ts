@@ -36,7 +36,9 @@ export function otherLanguage(): void {
     it('resumes with the decision and finishes through the function checkpoint', async () => {
       const [{ links }] = readNotes<Mail>(account, 'Quotes', 'mail.jsonl') as [Mail];
       const answer = await account.http({
-        ...{ method: 'POST', url: links[0].url, body: '{"answer":"approve"}' },
+        method: 'POST',
+        url: links[0].url,
+        body: '{"answer":"approve"}',
         headers: { 'content-type': 'application/json' },
       });
       expect(answer.statusCode).toBe(200);

@@ -62,8 +62,13 @@ export function permissions(): void {
       );
       expect(new Set(denied)).toEqual(
         new Set([
-          ...['tenants Agent-orders', 'tenants Checkpoint', 'tenants Checkpoint-acme'],
-          ...['plain Api', 'plain Resume', 'plain Agent-orders', 'plain Notify'],
+          'tenants Agent-orders',
+          'tenants Checkpoint',
+          'tenants Checkpoint-acme',
+          'plain Api',
+          'plain Resume',
+          'plain Agent-orders',
+          'plain Notify',
         ]),
       );
     });

@@ -21,7 +21,9 @@ export function wholeStory(): void {
     it('can be started only by a role with the grant', async () => {
       const start = (caller?: string) =>
         api(account, 'POST', '/api/runs', caller === undefined ? undefined : callerOf(account, caller), {
-          ...{ agent: 'refunds', id: 'r-1', input: { order: 'o-17', reason: 'The left side is silent.' } },
+          agent: 'refunds',
+          id: 'r-1',
+          input: { order: 'o-17', reason: 'The left side is silent.' },
         });
       for (const caller of [undefined, 'Viewer', 'Portal']) expect((await start(caller)).status).toBe(403);
       expect(account.invocations).toEqual([]);
@@ -54,12 +56,16 @@ export function wholeStory(): void {
     it('resumes after two decisions, one with the form and one with JSON', async () => {
       const [ann, bob] = links() as [Mail, Mail];
       const form = await account.http({
-        ...{ method: 'POST', url: ann.text, body: 'answer=approve&comment=PLAIN-COMMENT' },
+        method: 'POST',
+        url: ann.text,
+        body: 'answer=approve&comment=PLAIN-COMMENT',
         headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'text/html' },
       });
       expect(form).toMatchObject({ statusCode: 303, headers: { location: '?decided=true' } });
       const json = await account.http({
-        ...{ method: 'POST', url: bob.text, body: '{"answer":"approve","edits":{"amount":50}}' },
+        method: 'POST',
+        url: bob.text,
+        body: '{"answer":"approve","edits":{"amount":50}}',
         headers: { 'content-type': 'application/json' },
       });
       expect(json.statusCode).toBe(200);
