@@ -193,7 +193,7 @@ async function replaceUnsupported(
   }
 }
 
-/** The timeout and deadline of a run. A run that its agent did not start, such as a child, gets them at its first claim. */
+/** The timeout and deadline of a run. A run that its agent did not start, such as a child, gets them when claimed. */
 function timeoutFields(
   { timeout }: AgentDefinition<never, unknown, unknown>,
   { claimed, deadline, timeoutMs }: RuntimeMeta,

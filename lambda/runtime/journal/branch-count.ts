@@ -10,7 +10,7 @@ export interface BranchCount {
 export const hasCounted = ({ fulfilled, rejected }: BranchCount, index: number): boolean =>
   fulfilled.includes(index) || rejected.includes(index);
 
-/** The ids of the `ctx.all` and `ctx.map` around an operation, innermost first: `a[1]/b` and `a` for `a[1]/b[0]/pay`. */
+/** The ids of the `ctx.all` or `ctx.map` around an operation, innermost first: `a[1]/b` and `a` for `a[1]/b[0]/c`. */
 export const enclosingBranches = (id: string): readonly string[] =>
   enclosingBranchIndexes(id).map(([branchesId]) => branchesId);
 
