@@ -131,7 +131,7 @@ describe('a run whose key is unavailable', () => {
     const without = testAgents(waiting, { storage, keys: others, now });
     await without.settle();
     expect(without.invocations).toEqual([{ end: 'skipped', reason: 'parked' }]);
-    expect((await headOf(without.agent, 'r')).work?.parked).toContain('wrapped by "k"');
+    expect((await headOf(without.agent, 'r')).work?.parked).toContain('wrapped by key "k"');
     const back = testAgents(waiting, { storage, keys, now: new Date('2026-01-02T00:00:00Z') });
     await back.settle();
     expect(await back.run('r').status()).toBe('SUCCEEDED');

@@ -104,7 +104,7 @@ describeOnEachStorage('an expiring record', (open) => {
     const older = { ...storage, records: { ...storage.records, removesExpired: false } };
     const { put, sweep, ...world } = worldOn(older);
     await world.run('never').signal('go', 1);
-    expect(put).toMatchObject([{ places: { due: { order: timeOrder(NOW.getTime() + 7 * DAY) } } }]);
+    expect(put).toMatchObject([{ lists: { due: { order: timeOrder(NOW.getTime() + 7 * DAY) } } }]);
     const now = worldOn(storage);
     now.clock.moveTo(NOW.getTime() + 7 * DAY);
     expect(await now.sweep()).toMatchObject({ removed: 1, failed: [] });

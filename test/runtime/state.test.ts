@@ -274,6 +274,6 @@ describe('an update', () => {
       },
     });
     const run = await testAgents(stateless).start({});
-    expect(await run.result()).toEqual({ before: undefined, refusal: expect.stringMatching(/give the agent `state/) });
+    expect(await run.result()).toEqual({ before: undefined, refusal: expect.stringMatching(/Define `state/) });
   });
 });
