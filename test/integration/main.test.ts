@@ -106,7 +106,7 @@ describe('npm run integ', () => {
       const lines = output.split('\n').filter((line) => /^[✓✗]/.test(line));
       expect([code, lines.map((line) => line[0]).join('')]).toEqual([0, '✓✓✓✓✓✓✓✓✓✓✓']);
       expect(output).toMatch(/Deployed: http.*\n.*API accepts the caller/);
-      expect(output).toContain('| All is well.');
+      expect(output).toContain('| No problems found.');
       expect(lines.at(-1)).toMatch(/^✓ WaitstateInteg-[0-9a-f]{8} is deleted\.$/);
       expect([aws.hasStack(), kept]).toEqual([false, []]);
       expect((await s3.send(new ListObjectsV2Command({ Bucket: bucket }))).KeyCount).toBe(0);

@@ -91,7 +91,7 @@ describe('the story', () => {
     ],
     [
       'links are not served by the application',
-      /✗ an unknown approval link.*\n.*found undefined/,
+      /✗ an unknown approval link.*\n.*found code undefined/,
       {
         bend: (request, answer) =>
           request.includes('/approvals/') && answer.body.includes('APPROVAL_NOT_FOUND')
