@@ -88,8 +88,8 @@ type Results = Readonly<Record<string, unknown>>;
 const RESULT_GROUPS = 64;
 
 /**
- * Where the result of a call is kept. In groups, so that adding one to thousands copies a few dozen; and in a document
- * the key `$` has a meaning of its own.
+ * The location of a tool result. Results are in groups, so that adding one to thousands copies only a few dozen. Keys are
+ * prefixed, because the key `$` has a special meaning in a document.
  */
 function resultLocation(id: string): { readonly group: string; readonly key: string } {
   let hash = 0;

@@ -12,7 +12,7 @@ import {
 } from '../../lambda/storage/ports.ts';
 import { eventually } from './eventually.ts';
 
-// More than any test here has, so that a cursor which does not move fails instead of going on for ever.
+// More than any test here has, so that a cursor which does not move fails instead of looping forever.
 const MAX_PAGES = 200;
 
 /** What every record store must do; `open` gives one that may already hold other records. */
@@ -182,7 +182,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     });
 
     describe('conditions', () => {
-      it('create a record only if there is none', async () => {
+      it('create a record only if it does not exist', async () => {
         const first = aRecord({ body: bytes(10) });
         await put(first);
         const { found } = await failureOf([creation(next(first))]);

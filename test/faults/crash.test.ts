@@ -231,7 +231,7 @@ async function crash(
       throw error;
     },
   );
-  // A sweep or a collection reports what it could not do and goes on.
+  // A sweep or a collection reports failures and continues.
   const crashed = died || dying.calls() >= call;
 
   const after = await expectSoundRun(open(), RUN);

@@ -1,7 +1,7 @@
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 
-/** What happens to a call that changes something: nothing, or an error in place of it, or after it took effect. */
+/** What happens to a write: nothing, an error instead of it, or an error after it took effect. */
 export type Fault = 'fails' | 'answer lost' | undefined;
 
 /** The same storage, whose calls that change something meet what `next` says; the process lives on. */

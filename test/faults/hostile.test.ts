@@ -155,7 +155,7 @@ describe('a payload that is larger than memory', () => {
     const { stdout } = await promisify(execFile)(process.execPath, args);
     const { bytes, same, grown } = JSON.parse(stdout);
     expect({ bytes, same }).toEqual({ bytes: MEGABYTES * MEGABYTE, same: true });
-    // Far below its size: what is in memory is pieces, and those that wait to be freed.
+    // Far below its size: memory holds only some chunks, and those that wait to be freed.
     expect(grown).toBeLessThan(Math.max(192, MEGABYTES / 2) * MEGABYTE);
     await rm(into, { recursive: true });
   });

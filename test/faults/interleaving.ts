@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { PayloadStore, RecordStore, Storage } from '../../lambda/storage/ports.ts';
 import { randomFrom } from './seeded.ts';
 
-/** Which of so many waiting actors goes on. */
+/** Chooses which of the waiting actors continues. */
 export type Choose = (waiting: number) => number;
 
 /** Lets several actors run at once, one call to their storage at a time, in an order that is chosen call by call. */
@@ -35,7 +35,7 @@ export class Interleaving {
   }
 
   /**
-   * Until every actor waits for its turn or is over. What they do in between takes no time but that of this process.
+   * Until every actor waits for its turn or has finished. What they do in between takes only time of this process.
    */
   async #settled(over: ReadonlySet<number>): Promise<void> {
     for (let tries = 0; tries < 1_000_000; tries++) {

@@ -32,7 +32,7 @@ const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } }
 
 let sequences = 0;
 
-/** Runs one sequence on stores of a tenant of its own. */
+/** Runs one sequence on stores of a separate tenant. */
 async function behaveAsTheModel(
   sequence: Iterable<fc.AsyncCommand<Model, World>>,
   clock: Clock,

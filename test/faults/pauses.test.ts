@@ -8,7 +8,7 @@ import { expectSoundRun } from './invariants.ts';
 import { noise } from './seeded.ts';
 import { withInlineBytes } from './storages.ts';
 
-// A Lambda that is frozen, a laptop that sleeps: a process that goes on much later in the middle of what it did.
+// A frozen Lambda function or a sleeping laptop: a process that continues much later in the middle of its work.
 
 const RUN = 'run';
 

@@ -52,7 +52,7 @@ async function onAws(): Promise<Place> {
 const begin = ({ env }: Place, ...args: string[]): ChildProcess =>
   spawn(process.execPath, [CHILD, ...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** What a child says, line by line; and what it complained of, once it is over. */
+/** The output of a child line by line, and its errors after it has exited. */
 function listen(child: ChildProcess) {
   let errors = '';
   child.stderr?.on('data', (data) => {
@@ -62,7 +62,7 @@ function listen(child: ChildProcess) {
   return { errors: () => errors, lines, over: once(child, 'close') };
 }
 
-/** Lets a child save until it has confirmed so many versions, and kills it a little later. */
+/** Lets a child save until it has confirmed a number of versions, and kills it a little later. */
 async function saveAndDie(place: Place, run: string, confirmations: number, later: number): Promise<readonly number[]> {
   const child = begin(place, 'save', run);
   const { lines, over, errors } = listen(child);
@@ -73,7 +73,7 @@ async function saveAndDie(place: Place, run: string, confirmations: number, late
     if (confirmed.length === confirmations) setTimeout(() => child.kill('SIGKILL'), later);
   });
   const [, signal] = await over;
-  if (signal !== 'SIGKILL') throw new Error(`The child ended by itself: ${errors()}`);
+  if (signal !== 'SIGKILL') throw new Error(`The child exited before it was killed: ${errors()}`);
   return confirmed;
 }
 

@@ -18,7 +18,7 @@ export type Store = CheckpointStore<State>;
 export interface Scene {
   readonly storage: Storage;
   readonly clock: Clock;
-  /** A process of its own on the storage, or on one in its place. */
+  /** A separate process on the storage, or on a replacement for it. */
   open(on?: Storage, key?: 'old' | 'new'): Store;
 }
 

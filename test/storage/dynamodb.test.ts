@@ -230,7 +230,7 @@ describe('a transaction that is canceled', () => {
   });
 
   test.each(['None', 'TransactionConflict', 'ThrottlingError', 'ValidationError', 'ItemCollectionSizeLimitExceeded'])(
-    'by a condition beside %s tells of that condition alone',
+    'reports only the failed condition next to %s',
     async (reason) => {
       const { mock, store } = mocked();
       mock.on(TransactWriteItemsCommand).rejects(canceled(failed, reason));
@@ -354,7 +354,7 @@ describe('a rejected request', () => {
   });
 });
 
-test('what expires has its moment in whole seconds, rounded up, where the time to live of the table looks', async () => {
+test('an expiring record has its expiry in whole seconds, rounded up, in the time-to-live attribute', async () => {
   const partition = freshPartition();
   const { store } = faulty();
   await store.commit([put(record(partition, 'c1', 'r1', { expiresAt: 4_102_444_799_001 }))]);
@@ -392,7 +392,7 @@ test.each([{ from: 'b', to: 'a' }, { to: '' }])(
   },
 );
 
-test('a bound that is empty, which DynamoDB refuses, is none', async () => {
+test('an empty bound, which DynamoDB rejects, counts as no bound', async () => {
   const { mock, store } = mocked();
   mock.on(QueryCommand).resolves({});
   await store.range('a/b', { from: '' });
@@ -402,7 +402,7 @@ test('a bound that is empty, which DynamoDB refuses, is none', async () => {
   expect(Object.values(empty?.ExpressionAttributeValues ?? {})).not.toContainEqual({ S: '' });
 });
 
-test('keys that come back unprocessed are asked for again', async () => {
+test('unprocessed keys are requested again', async () => {
   const { mock, store } = mocked();
   const Keys = ['c1', 'c2'].map((key) => ({ pk: { S: 'a/b' }, sk: { S: key } }));
   const [c1, c2] = [record('a/b', 'c1', 'r1'), record('a/b', 'c2', 'r2')];
@@ -424,7 +424,7 @@ test('more keys than fit one request are all read', async () => {
   expect((await store.read(partition, [...keys, 'none'])).map(({ key }) => key)).toEqual(keys);
 });
 
-test('a page ends at a megabyte and the next one goes on', async () => {
+test('a page ends at one megabyte and the next one continues', async () => {
   const partition = freshPartition();
   const { store, sent } = faulty();
   const keys = Array.from({ length: 8 }, (_, n) => `c${n}`);
@@ -440,14 +440,14 @@ test('a page ends at a megabyte and the next one goes on', async () => {
   expect(sent.filter((name) => name === 'Query').length).toBeGreaterThan(1);
 });
 
-test('an item that something else wrote is DAMAGED', async () => {
+test('an item that Waitstate did not write is reported as DAMAGED', async () => {
   const partition = freshPartition();
   const foreign = { pk: { S: partition }, sk: { S: 'c1' }, other: { S: 'x' } };
   await dynamoClient().send(new PutItemCommand({ TableName: table, Item: foreign }));
   await expect(faulty().store.range(partition)).rejects.toMatchObject({ code: 'DAMAGED' });
 });
 
-test('without a client, one is made from the environment on first use and closed with the store', async () => {
+test('a missing client is created from the environment on first use and closed with the store', async () => {
   const store = dynamoRecordStore({ table });
   await store.close();
   const { protocol, hostname, port } = (await dynamoClient().config.endpoint?.()) ?? {};
@@ -462,7 +462,7 @@ test('without a client, one is made from the environment on first use and closed
   await store.close();
 });
 
-test('without a region the error says so', async () => {
+test('the error names a missing region', async () => {
   for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_PROFILE']) vi.stubEnv(name, undefined);
   for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/dev/null');
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -471,7 +471,7 @@ test('without a region the error says so', async () => {
   expect(error.message).toContain('AWS_REGION');
 });
 
-test('without the SDK the first call of a store says what to install', async () => {
+test('the first call of a store says what to install when the SDK is missing', async () => {
   const script = `
     import { registerHooks } from 'node:module';
     const missing = process.env.MISSING;
@@ -491,8 +491,8 @@ test('skips an invalid item in a list, and reports it to a reader of that item',
   const client = dynamoClient();
   const store = dynamoRecordStore({ table, client });
   const partition = freshPartition();
-  const places = { due: { group: partition, order: '5' } };
-  await store.commit([put(record(partition, 'good', 'r1', { lists: places }))]);
+  const lists = { due: { group: partition, order: '5' } };
+  await store.commit([put(record(partition, 'good', 'r1', { lists }))]);
   const strange = [
     {},
     { r: { S: 'r' } },

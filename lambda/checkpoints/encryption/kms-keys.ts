@@ -9,7 +9,7 @@ export interface KmsKeysOptions {
   readonly keyId: string;
   /**
    * The ARNs of all keys that may have wrapped a run; a run that names another key is rejected. Otherwise a writer to
-   * the table could name a key of its own.
+   * the table could name its own key.
    * @default any key that the role may use for `kms:Decrypt`
    */
   readonly opens?: readonly string[];

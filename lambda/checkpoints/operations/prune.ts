@@ -93,7 +93,7 @@ function keptVersions(
   named: readonly number[],
 ): ReadonlySet<number> {
   const byVersion = new Map(checkpoints.map((record) => [record.version, record]));
-  // A prune has no content of its own, so repeated prunes must not push out real checkpoints.
+  // A prune has no content, so repeated prunes must not push out real checkpoints.
   const withContent = checkpoints.filter(({ meta }) => meta.kind !== 'prune').slice(-keepLast);
   const newest = [...withContent, ...checkpoints.slice(-1)].map(({ version }) => version);
   const kept = new Set<number>();

@@ -7,7 +7,7 @@ import { encode } from '../../../lambda/checkpoints/document/encode.ts';
 import { parse } from '../../../lambda/checkpoints/document/parse.ts';
 import { expectSame, roundTrip, runs, toDoc, values } from './values.ts';
 
-describe('a value comes back from its document', () => {
+describe('a value that is decoded from its document', () => {
   it.each<[string, unknown]>([
     ['null and booleans', [null, true, false]],
     ['numbers that JSON lacks', [0, -0, 1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]],
@@ -71,7 +71,7 @@ describe('a value comes back from its document', () => {
   });
 });
 
-describe('errors come back', () => {
+describe('decoded errors', () => {
   it.each([Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError])('as %o', (Class) => {
     const error = Object.assign(new Class('broken', { cause: { n: 1n } }), { code: 'E', when: new Date(3) });
     const back = roundTrip(error) as typeof error;
@@ -245,7 +245,7 @@ describe('objects that occur more than once', () => {
     expect(toDoc(live, doc)).toBe(doc);
   });
 
-  it('are written with their first place first when a list got longer at its front', () => {
+  it('are numbered by their first occurrence when a list grew at its front', () => {
     const part = { a: 1 };
     const doc = toDoc([{ x: 1 }, part, { y: 2 }, part]);
     const live = decode(doc) as unknown[];

@@ -28,7 +28,7 @@ export function contentionContract(open: OpenStores): void {
       ['a first save', 0, {}],
       ['a step', 1, {}],
       ['a change of status', 1, { status: 'SLEEPING' }],
-    ] as const)('that save %s: one of 50 wins, and all others are told by whom', async (_, expectedVersion, fields) => {
+    ] as const)('let one of 50 win that save %s, and tell all others who won', async (_, expectedVersion, fields) => {
       const { store, run } = open();
       if (expectedVersion > 0) await store().save({ run, state: 'before' });
       const outcomes = await Promise.allSettled(

@@ -57,7 +57,7 @@ const CONTRACTS: readonly ((open: OpenStores) => void)[] = [
   tenantsContract,
 ];
 
-/** What a checkpoint store does, on any storage; all tests share one, and each has a tenant of its own there. */
+/** The contract of a checkpoint store on any storage; all tests share one storage, and each has its own tenant. */
 export function checkpointStoreContract(name: string, openStorage: () => Promise<Storage> | Storage): void {
   describe(`a checkpoint store on ${name}`, () => {
     let storage: Storage;

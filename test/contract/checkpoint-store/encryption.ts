@@ -198,7 +198,7 @@ export function encryptionContract(open: OpenStores): void {
       const onlyNew = store<{ n: number; page: Payload }>({ keys: keysOf('b', { b: 2 }) });
       expect(await onlyNew.load(run, 2)).toMatchObject({ state: { n: 2 } });
       expect(await (await onlyNew.load(run, 1)).state.page.text()).toBe(SECRET);
-      // Who had the run open goes on, also where the head changes.
+      // A writer that had loaded the run continues, even when the head changes.
       expect(await holder.save({ run, state: { n: 4 }, status: 'SLEEPING' })).toMatchObject({ version: 4 });
       expect(await onlyNew.load(run)).toMatchObject({ state: { n: 4 }, status: 'SLEEPING' });
       await expect(store({ keys }).load(run)).rejects.toMatchObject({ code: 'KEY_UNAVAILABLE' });

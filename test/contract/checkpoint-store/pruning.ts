@@ -6,7 +6,7 @@ import { shape } from './shape.ts';
 import { all, MINUTE, type OpenStores, type Stores } from './stores.ts';
 
 export function pruningContract(open: OpenStores): void {
-  /** A run of so many checkpoints, each of them a snapshot that holds its version. */
+  /** Creates a run of `count` checkpoints, each a snapshot with its version. */
   async function snapshots(stores: Stores, count: number, fieldsOf: (version: number) => object = () => ({})) {
     const { store, run } = stores;
     for (let version = 1; version <= count; version++) {
@@ -195,7 +195,7 @@ export function pruningContract(open: OpenStores): void {
 
     test('does not remove a payload that a concurrent writer uses again', async () => {
       const { store, run } = open();
-      const page = payload('comes back');
+      const page = payload('restored');
       await store(shape(1)).save({ run, state: { page } });
       await store(shape(2)).save({ run, expectedVersion: 1, state: {} });
       const saver = store(shape(3));
@@ -205,7 +205,7 @@ export function pruningContract(open: OpenStores): void {
       await saver.load(run);
       await saver.save({ run, state: { page } });
       const { state } = await store<{ page: Payload }>().load(run);
-      expect(await state.page.text()).toBe('comes back');
+      expect(await state.page.text()).toBe('restored');
       expect((await store().verify(run)).ok).toBe(true);
     });
 

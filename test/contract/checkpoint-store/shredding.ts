@@ -59,7 +59,7 @@ export function shreddingContract(open: OpenStores): void {
       for (const later of [0, 10 * MINUTE]) {
         clock.forward(later);
         for (const [index, holder] of late.entries()) {
-          // Who held the newest, or looks again, is told why; who held less is only too late.
+          // A writer with the newest version, or one that reads again, learns why; any other gets a conflict.
           const told = later > 0 || index === 2 ? /^RUN_SHREDDED$/ : /^(RUN_SHREDDED|STALE_VERSION)$/;
           await expect(holder.save({ run, state: 'late', expectedVersion: index + 1 })).rejects.toMatchObject({
             code: expect.stringMatching(told),

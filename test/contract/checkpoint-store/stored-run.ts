@@ -21,9 +21,9 @@ export interface StoredRun {
   /** The readable parts of all checkpoints, in order. */
   metas(): Promise<readonly CheckpointMeta[]>;
   head(): Promise<HeadMeta>;
-  /** Puts something else in the place of a record, under the revision that it has unless the change gives another. */
+  /** Changes a record, and keeps its revision unless the change sets another. */
   alter(key: string | number, change: (record: StoredRecord) => Partial<StoredRecord>): Promise<void>;
-  /** Puts this very record in the place of what is under its key. */
+  /** Replaces the record under its key. */
   replace(record: StoredRecord): Promise<void>;
   /** Changes what the head says. */
   alterHead(change: Partial<HeadMeta>): Promise<void>;

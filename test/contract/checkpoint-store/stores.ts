@@ -11,7 +11,7 @@ interface Clock {
   forward(milliseconds: number): void;
 }
 
-/** What one test works with: a tenant and a run of its own on the storage of its file. */
+/** What one test uses: its own tenant and run on the storage of its file. */
 export interface Stores {
   readonly storage: Storage;
   readonly tenant: string;

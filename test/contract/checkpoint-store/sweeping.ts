@@ -59,7 +59,7 @@ export function sweepingContract(open: OpenStores): void {
           await store({ clock: () => before + 59 * SECOND }).update(run, () => 'two');
         },
       });
-      // By now the retention of that write is over as well.
+      // By now the retention of that write has expired as well.
       await eventually(async () => expect(await store({}, slow).sweep()).toMatchObject({ expired: 1, failed: [] }));
       await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_DELETED' });
     });

@@ -66,7 +66,7 @@ export function updatingContract(open: OpenStores): void {
         (state) => state.map.set('a', { n: 7 }),
       ],
       [
-        'goes on with a Map after looking at it again',
+        'changes a Map after reading it again',
         (draft) => {
           const { map } = draft;
           map.set('b', { n: draft.map.size });
@@ -81,7 +81,7 @@ export function updatingContract(open: OpenStores): void {
         (state) => (state.set = new Set(['y'])),
       ],
       [
-        'puts one part in another place',
+        'moves one part to another position',
         (draft) => {
           draft.copy = draft.items[1];
           draft.items[1]?.tags?.push('later');
@@ -101,7 +101,7 @@ export function updatingContract(open: OpenStores): void {
         },
       ],
       [
-        'puts in a Map of its own and goes on with it',
+        'adds a new Map and changes it',
         (draft) => {
           const map = new Map([['new', { n: 1 }]]);
           draft.map = map;

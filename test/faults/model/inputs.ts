@@ -77,7 +77,7 @@ export const expected = fc.oneof(
   { weight: 1, arbitrary: fc.constant('wild' as const) },
 );
 
-/** A checkpoint of a run: the newest, so many before it, one that was never there, or by name. */
+/** A checkpoint of a run: the newest, one some versions before it, one that never existed, or by name. */
 export const which = fc.oneof(
   fc.record({ back }),
   fc.record({ beyond: fc.constantFrom(1, 1000) }),

@@ -12,7 +12,7 @@ export interface World {
   reopen(place: number): CheckpointStore;
   /** The checkpoint that the caller of each store last got of each run. */
   readonly seen: Map<string, SeenVersion & Pick<Checkpoint, 'hash'>>[];
-  /** The last save of each run under an id of its own, for trying it again. */
+  /** The last save of each run with a write id, for retrying it. */
   readonly saves: Map<string, SaveOf>;
   writeIds: number;
 }

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { embeddedStorage } from '../../../lambda/storage/embedded/embedded-storage.ts';
 import { ConditionFailedError } from '../../../lambda/storage/ports.ts';
 
-// A process of its own for the tests: creates records `k0`, `k1`, … and a payload with each, and prints the keys that
+// A separate process for the tests: creates records `k0`, `k1`, … and a payload with each, and prints the keys that
 // it created.
 const [folder = '', writer = '', count = ''] = process.argv.slice(2);
 const { records, payloads } = embeddedStorage({ folder });
