@@ -156,6 +156,7 @@ function failedOperations(invocation: Invocation, thrown: unknown, seen = new Se
   if (!(thrown instanceof Error) || seen.has(thrown)) return [];
   seen.add(thrown);
   const parts = [thrown.cause, ...(thrown instanceof AggregateError ? thrown.errors : [])];
-  const own = invocation.failedAt.get(thrown) ?? [];
-  return [own, parts.flatMap((part) => failedOperations(invocation, part, seen))].flat();
+  const failedAt = invocation.failedAt.get(thrown);
+  const inner = parts.flatMap((part) => failedOperations(invocation, part, seen));
+  return failedAt === undefined ? inner : [failedAt, ...inner];
 }

@@ -157,7 +157,7 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
 
   /** Runs an operation under its id; its promise settles in the order in which operations completed. */
   async runOperation<T>({ id, release }: Identity, work: () => Promise<T>): Promise<T> {
-    // Only an abandoned branch gets here after the agent has returned. Nobody waits for its value.
+    // After the agent has returned, only abandoned branches call operations, and their values are not needed.
     if (this.hasReturned) return this.hang();
     this.journal.markReplayed(id);
     try {
@@ -184,7 +184,7 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
     const recorded = journal.nextUnreplayed(path);
     if (recorded === undefined) return;
     throw this.failAsNonDeterministic(
-      nonDeterminismError(id, 'comes next in this code', `the journal has "${recorded}" there`),
+      nonDeterminismError(id, 'comes next in this code', `"${recorded}" comes next in the journal`),
     );
   }
 
@@ -270,11 +270,11 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
     return this.#active > 0 && !this.lifetime.cutoff.signal.aborted;
   }
 
-  /** Lets those continue who wait until nothing is running; says whether there were any. */
+  /** Resumes the callers of `waitUntilIdle`; returns whether there were any. */
   releaseIdleWaiters(): boolean {
     if (this.#idleWaiters.length === 0) return false;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
-    // Those who waited may have nothing left to do: then the run still has to suspend.
+    // The callers may have nothing left to do: then the run still has to suspend.
     queueMicrotask(() => this.checkSuspend());
     return true;
   }

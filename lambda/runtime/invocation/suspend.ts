@@ -32,7 +32,7 @@ export interface SuspendableInvocation {
   readonly hasReturned: boolean;
   /** Whether something is running that must complete before the run suspends. */
   readonly isBusy: boolean;
-  /** Lets those continue who wait until nothing is running; says whether there were any. */
+  /** Resumes the callers of `waitUntilIdle`; returns whether there were any. */
   releaseIdleWaiters(): boolean;
   /** The run was cancelled or has timed out, so it ends in another way than by its agent. */
   supersede(): void;

@@ -57,7 +57,7 @@ export class RunWriter {
     this.seenWake = seenWake;
   }
 
-  /** Writes items as one checkpoint, suspends the run with it if asked to, and confirms the items that were written. */
+  /** Writes items as one checkpoint, together with a suspension if there is one, and confirms the written items. */
   async write(items: readonly QueuedItem[], suspension?: Suspension): Promise<WriteOutcome> {
     const batch = [...items];
     for (let attempt = 1; ; attempt++) {
@@ -82,7 +82,7 @@ export class RunWriter {
     }
   }
 
-  /** Some value of a batch cannot be stored: written alone, each item shows whether it is its own. */
+  /** Writes each item alone, because one of them has a value that cannot be stored; that item is rejected. */
   async #writeOneByOne(batch: readonly QueuedItem[], error: unknown): Promise<WriteOutcome> {
     const [first, second] = batch;
     if (second) return this.#writeParts(batch.map((queued) => [queued]));
@@ -90,7 +90,7 @@ export class RunWriter {
     return { result: 'partly written', unwritten: [] };
   }
 
-  /** Writes parts one after the other, until one of them meets a checkpoint of somebody else. */
+  /** Writes parts one after the other, and stops when another writer has appended a checkpoint. */
   async #writeParts(
     parts: readonly (readonly QueuedItem[])[],
     rest: readonly QueuedItem[] = [],
@@ -132,7 +132,7 @@ export class RunWriter {
     if (editsState) this.state = currentState(this.#at, this.loaded).state;
   }
 
-  /** Continues from what somebody else appended; fences this invocation when that was another claim. */
+  /** Continues from checkpoints that others appended; throws `Fenced` if this invocation has lost the run. */
   async catchUp(): Promise<{ readonly isCancelled: boolean }> {
     const { newest, isCancelled } = await catchUp(this.#at, this.loaded);
     this.loaded = newest;

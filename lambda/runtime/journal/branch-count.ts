@@ -1,6 +1,6 @@
 /** Which branches of a `ctx.all` or `ctx.map` counted, by index. It is recorded, so that a replay counts the same. */
 export interface BranchCount {
-  /** How many branches there were. */
+  /** The number of branches. */
   readonly of: number;
   readonly fulfilled: readonly number[];
   readonly rejected: readonly number[];
