@@ -325,7 +325,9 @@ describe('code that does not match the journal of a run', () => {
     });
     expect(await failed.status()).toBe('FAILED');
     const error = await failed.result().catch((lost: Error) => lost);
-    expect(String(error)).toMatch(/Operation "find anew" comes next in this code, but "find" comes next in the journal/);
+    expect(String(error)).toMatch(
+      /Operation "find anew" comes next in this code, but "find" comes next in the journal/,
+    );
     expect(failed.id).toBe(id);
     await failed.retry();
     expect(await failed.status()).toBe('FAILED');
