@@ -88,8 +88,8 @@ type Results = Readonly<Record<string, unknown>>;
 const RESULT_GROUPS = 64;
 
 /**
- * The location of a tool result. Results are in groups, so that adding one to thousands copies only a few dozen. Keys are
- * prefixed, because the key `$` has a special meaning in a document.
+ * The location of a tool result. Results are in groups, so that adding one to thousands copies only a few dozen. Keys
+ * that start with `$` are prefixed, because the key `$` has a special meaning in a document.
  */
 function resultLocation(id: string): { readonly group: string; readonly key: string } {
   let hash = 0;
