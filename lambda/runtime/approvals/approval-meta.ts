@@ -6,6 +6,13 @@ import type { StoredRecord } from '../../storage/ports.ts';
 
 type Check = (value: unknown) => boolean;
 
+/** An approval and its record. */
+export interface Approval {
+  readonly id: string;
+  readonly meta: ApprovalMeta;
+  readonly stored: StoredRecord;
+}
+
 const isText: Check = (value) => typeof value === 'string';
 const isNonEmptyText: Check = (value) => isText(value) && value !== '';
 const isTimestamp: Check = (value) => Number.isFinite(value);

@@ -27,14 +27,7 @@ import {
 } from '../../storage/keys.ts';
 import type { ListEntries, StoredRecord, Write } from '../../storage/ports.ts';
 import { contentHash, readContentText } from './approval-content.ts';
-import { readApprovalMeta } from './approval-meta.ts';
-
-/** An approval and its record. */
-export interface Approval {
-  readonly id: string;
-  readonly meta: ApprovalMeta;
-  readonly stored: StoredRecord;
-}
+import { type Approval, readApprovalMeta } from './approval-meta.ts';
 
 /**
  * The id of an approval: the id of its operation, the number of rewinds and the number of the request. A run that was

@@ -3,7 +3,8 @@ import type { ApprovalMeta } from '../../core/approval.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
 import { wakeRun } from '../wake/wake.ts';
-import { type Approval, changeApprovalWrites } from './approval-records.ts';
+import type { Approval } from './approval-meta.ts';
+import { changeApprovalWrites } from './approval-records.ts';
 import { approvalNotFound, type FoundApproval, findApproval, isRunGone } from './find-approval.ts';
 
 /** An approval after an operation that may change it. */

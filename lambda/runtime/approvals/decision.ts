@@ -2,7 +2,7 @@ import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Decision } from '../definition/agent-context.ts';
 import { readVotes } from './approval-content.ts';
-import type { Approval } from './approval-records.ts';
+import type { Approval } from './approval-meta.ts';
 
 /**
  * The decision on an approval, as the agent gets it; undefined while the approval is pending. Only the recorded status

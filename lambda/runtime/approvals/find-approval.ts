@@ -10,7 +10,8 @@ import {
 } from '../../checkpoints/engine.ts';
 import { type ErrorCode, isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { approvalKey, HEAD_KEY } from '../../storage/keys.ts';
-import { type Approval, readAllApprovals, readApproval } from './approval-records.ts';
+import type { Approval } from './approval-meta.ts';
+import { readAllApprovals, readApproval } from './approval-records.ts';
 
 /** An approval and the run that it belongs to. Every operation on approvals returns one; callers render it. */
 export interface FoundApproval {

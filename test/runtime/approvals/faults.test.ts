@@ -28,7 +28,7 @@ describe('an approval whose storage fails', () => {
   test('is notified about again if the result of the first attempt is unknown', async () => {
     const { ask, at, context, clock, storage } = await sceneOn(memoryStorage());
     await ask('a');
-    const told: string[] = [];
+    const notified: string[] = [];
     const notify = async ({ kind }: { kind: string }) => void notified.push(kind);
     const faults: Fault[] = [undefined, 'fails'];
     const failing = context(failingStorage(storage, () => faults.shift(), 'STORAGE_UNAVAILABLE'));
