@@ -58,10 +58,13 @@ ${legend(totals, current, range)}
 /** A span in the chart, drawn to scale. The style sheet folds a wait that would take too much room, and shows its length. */
 export function segment(run: string, span: Span): Html {
   const { kind, label, checkpoint } = span;
-  const title = `${plainText(label)}: ${KIND_LABELS[kind]}, ${formatDuration(durationMs(span))}`;
-  const href = checkpoint ? PATHS.checkpoint(run, checkpoint.version) : '#now';
-  const length = checkpoint ? formatDuration(durationMs(span)) : elapsedTime(span.from, span.to);
-  return html`<li class="${kind} ${durationClass(durationMs(span))}" data-key="segment:${checkpoint?.version ?? 'now'}" data-quiet${!checkpoint && html` data-last`}><a href="${href}" title="${title}" aria-label="${title}">${isIdle(span) && html`<span>${length}</span>`}</a></li>`;
+  const length = formatDuration(durationMs(span));
+  const title = `${plainText(label)}: ${KIND_LABELS[kind]}, ${length}`;
+  const classes = `${kind} ${durationClass(durationMs(span))}`;
+  if (checkpoint)
+    return html`<li class="${classes}" data-key="segment:${checkpoint.version}" data-quiet><a href="${PATHS.checkpoint(run, checkpoint.version)}" title="${title}" aria-label="${title}">${isIdle(span) && html`<span>${length}</span>`}</a></li>`;
+  // The time keeps counting, so a fixed `aria-label` would soon differ from it.
+  return html`<li class="${classes}" data-key="segment:now" data-quiet data-last><a href="#now" title="${title}"><i class="unseen">${userText(label)}</i>${isIdle(span) && html`<span>${elapsedTime(span.from, span.to)}</span>`}</a></li>`;
 }
 
 /** The total time of each kind, as a list and as a bar. */
