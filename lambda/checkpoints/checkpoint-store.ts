@@ -5,7 +5,8 @@ import { toCheckpoint } from './content.ts';
 import type { RunContext } from './context.ts';
 import { type CheckpointStoreOptions, contextFactory } from './context-factory.ts';
 import type { Edit } from './draft.ts';
-import type { HistoryOptions } from './history.ts';
+import type { HistoryOptions } from './lists/history.ts';
+import type { RunFilter } from './lists/runs.ts';
 import { loadCheckpoint } from './load.ts';
 import type { CheckpointSelector, LoadedCheckpoint } from './loaded-checkpoint.ts';
 import type { CollectResult } from './operations/collect.ts';
@@ -14,7 +15,6 @@ import type { Difference } from './operations/diff.ts';
 import type { PruneOptions, PruneResult } from './operations/prune.ts';
 import type { ForkOptions } from './operations/time-travel.ts';
 import type { Verification } from './operations/verify.ts';
-import type { RunFilter } from './runs.ts';
 import { type SaveFields, type SaveInput, save } from './save.ts';
 import type { UpdateFields } from './update.ts';
 

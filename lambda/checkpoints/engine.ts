@@ -78,10 +78,12 @@ export {
   sideValue,
   withMeta,
 } from './format/side-record.ts';
-export { type HistoryOptions, history } from './history.ts';
+export { type HistoryOptions, history } from './lists/history.ts';
+export { mergeSorted } from './lists/merge-sorted.ts';
+export { type ListedRun, listRuns, type RunFilter, scanRuns, toRunSummary } from './lists/runs.ts';
+export { firstRecords, scanPages, scanRecords } from './lists/scan.ts';
 export { loadCheckpoint } from './load.ts';
 export type { CheckpointSelector, LoadedCheckpoint } from './loaded-checkpoint.ts';
-export { mergeSorted } from './merge-lists.ts';
 export type { CollectResult } from './operations/collect.ts';
 export type { FailedRun, SweepResult, TenantScopeOptions } from './operations/delete.ts';
 export type { Difference } from './operations/diff.ts';
@@ -99,9 +101,7 @@ export {
 export { checkLive, checkVersion, readLiveHead, readNewest } from './read-head.ts';
 export { retryOnConflict } from './retry-on-conflict.ts';
 export { damagedError } from './run-errors.ts';
-export { type ListedRun, listRuns, type RunFilter, scanRuns, toRunSummary } from './runs.ts';
 export { checkSaveFields, findEarlierWrite, type SaveFields, type SaveInput, save } from './save.ts';
-export { firstRecords, scanPages, scanRecords } from './scan.ts';
 export { StaleVersionError } from './stale-version-error.ts';
 export { tryCommit } from './try-commit.ts';
 export type { UpdateFields } from './update.ts';

@@ -3,10 +3,10 @@ import { invalidInput } from '../core/invalid-input.ts';
 import { HEAD_KEY, nameKey, versionKey } from '../storage/keys.ts';
 import type { RunContext } from './context.ts';
 import { describeRecord, readCheckpoint, readHead, readName } from './format/records.ts';
+import { firstRecords } from './lists/scan.ts';
 import type { CheckpointSelector, FoundCheckpoint } from './loaded-checkpoint.ts';
 import { checkLive, checkNotPruned, checkVersion } from './read-head.ts';
 import { damagedError, runNotFound } from './run-errors.ts';
-import { firstRecords } from './scan.ts';
 
 /** Finds a checkpoint by version or by name and reads its records. */
 export async function findSelected(at: RunContext, selector: CheckpointSelector): Promise<FoundCheckpoint> {

@@ -4,10 +4,10 @@ import type { RunContext } from './context.ts';
 import { cipherFor } from './encryption/cipher-for.ts';
 import { readContent } from './format/chain.ts';
 import { type CheckpointRecord, readCheckpoint } from './format/records.ts';
+import { firstRecords } from './lists/scan.ts';
 import type { CheckpointSelector, FoundCheckpoint, LoadedCheckpoint } from './loaded-checkpoint.ts';
 import { checkNotPruned, readNewest } from './read-head.ts';
 import { runNotFound } from './run-errors.ts';
-import { firstRecords } from './scan.ts';
 
 /** Loads the newest or the selected checkpoint; throws when it is deleted, expired, pruned or shredded. */
 export async function loadCheckpoint(at: RunContext, selector?: CheckpointSelector): Promise<LoadedCheckpoint> {

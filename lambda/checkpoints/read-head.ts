@@ -10,8 +10,8 @@ import {
   readCheckpoint,
   readHead,
 } from './format/records.ts';
+import { firstRecords } from './lists/scan.ts';
 import { checkpointPruned, damagedError, runDeleted, runExpired, runNotFound } from './run-errors.ts';
-import { firstRecords } from './scan.ts';
 
 type NewestCheckpoint = { readonly head: HeadRecord; readonly newest: CheckpointRecord } | undefined;
 

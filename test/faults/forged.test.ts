@@ -238,7 +238,9 @@ describe('harmful input', () => {
     const forEver = store().save({ run: RUN, state: 1, retentionSeconds: Number.MAX_VALUE });
     await expect(forEver).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect(() => store({ writer: 5 as unknown as string })).toThrow(/`writer` must be text/);
-    await expect(store({ clock: () => Number.NaN }).save({ run: RUN, state: 1 })).rejects.toThrow(/The result of `clock` must be/);
+    await expect(store({ clock: () => Number.NaN }).save({ run: RUN, state: 1 })).rejects.toThrow(
+      /The result of `clock` must be/,
+    );
     expect(await store().find(RUN)).toBeUndefined();
   });
 

@@ -133,7 +133,7 @@ describe.each([
     );
     const { version, state } = await store.load(counter);
     expect([version, state.count]).toEqual([10 * TIMES + 1, 10 * TIMES]);
-    // Each of them was told another version.
+    // Each of them got a different version.
     expect(versions.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 10 * TIMES }, (_, index) => index + 2));
     expect((await store.verify(counter)).problems).toEqual([]);
   });

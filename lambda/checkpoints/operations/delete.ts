@@ -7,9 +7,9 @@ import type { Context, RunContext } from '../context.ts';
 import { deletedRecord, fallbackMeta } from '../format/emptied-record.ts';
 import { type HeadMeta, isUnreadable, readCheckpointMeta, readHeadMeta } from '../format/meta.ts';
 import { type HeadRecord, headRecord, lastUsedAt, readHead } from '../format/records.ts';
+import { firstRecords, scanPages, scanRecords } from '../lists/scan.ts';
 import { retryOnConflict } from '../retry-on-conflict.ts';
 import { runNotFound } from '../run-errors.ts';
-import { firstRecords, scanPages, scanRecords } from '../scan.ts';
 import { writeEach } from '../write-each.ts';
 import { fence } from './fence.ts';
 

@@ -1,8 +1,8 @@
 // All operations on a run from outside its agent, in one module that is loaded on first use.
 
 export { rotateKey, shred } from '../encryption/rotate-and-shred.ts';
-export { history } from '../history.ts';
-export { listRuns, readRunSummary } from '../runs.ts';
+export { history } from '../lists/history.ts';
+export { listRuns, readRunSummary } from '../lists/runs.ts';
 export { collect } from './collect.ts';
 export { deleteRun, sweep, sweepRun } from './delete.ts';
 export { diffCheckpoints } from './diff.ts';

@@ -7,9 +7,9 @@ import { unwrapCipher } from '../encryption/run-key.ts';
 import { applyPatch, namingDamagedCheckpoint, readParts } from '../format/chain.ts';
 import type { HeadMeta, NameMeta } from '../format/meta.ts';
 import { type CheckpointRecord, readCheckpoint, readName } from '../format/records.ts';
+import { scanRecords } from '../lists/scan.ts';
 import { readBytes } from '../payload.ts';
 import { readLiveHead } from '../read-head.ts';
-import { scanRecords } from '../scan.ts';
 import { isPrunedIn, payloadsInUse } from './payloads-in-use.ts';
 
 /** Damage that `verify` found. */

@@ -4,7 +4,7 @@ import type { RunContext } from '../context.ts';
 import type { NameMeta } from '../format/meta.ts';
 import { type CheckpointRecord, readCheckpoint, readName } from '../format/records.ts';
 import { payloadIdsOf } from '../format/side-record.ts';
-import { scanRecords } from '../scan.ts';
+import { scanRecords } from '../lists/scan.ts';
 
 /** The stored name of a checkpoint. */
 export interface NameRecord {

@@ -1,4 +1,4 @@
-import { invalidInput } from '../core/invalid-input.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
 
 /** Merges sorted lists into one sorted list, smallest number first. */
 export async function* mergeSorted<T>(

@@ -1,16 +1,16 @@
-import { isWaitstateError } from '../core/errors.ts';
-import { escapeId, parsePartition } from '../core/ids.ts';
-import { invalidInput } from '../core/invalid-input.ts';
-import { omitUndefined } from '../core/omit-undefined.ts';
-import { STATUSES, type Status } from '../core/status.ts';
-import { HEAD_KEY, SHARDS, shardGroup, tenantGroup, timeOrder } from '../storage/keys.ts';
-import type { ListName, StoredRecord } from '../storage/ports.ts';
-import type { RunSummary } from './checkpoint.ts';
-import type { Context, RunContext } from './context.ts';
-import { type HeadMeta, isUnreadable, readHeadMeta } from './format/meta.ts';
-import { isLeased, MAX_HEAD_LAG_MS, MAX_LEASED_DUE_MS } from './format/records.ts';
-import { mergeSorted, takeUpTo } from './merge-lists.ts';
-import { readLiveHead } from './read-head.ts';
+import { isWaitstateError } from '../../core/errors.ts';
+import { escapeId, parsePartition } from '../../core/ids.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
+import { STATUSES, type Status } from '../../core/status.ts';
+import { HEAD_KEY, SHARDS, shardGroup, tenantGroup, timeOrder } from '../../storage/keys.ts';
+import type { ListName, StoredRecord } from '../../storage/ports.ts';
+import type { RunSummary } from '../checkpoint.ts';
+import type { Context, RunContext } from '../context.ts';
+import { type HeadMeta, isUnreadable, readHeadMeta } from '../format/meta.ts';
+import { isLeased, MAX_HEAD_LAG_MS, MAX_LEASED_DUE_MS } from '../format/records.ts';
+import { readLiveHead } from '../read-head.ts';
+import { mergeSorted, takeUpTo } from './merge-sorted.ts';
 import { scanPages } from './scan.ts';
 
 /** Which runs to list: all conditions must hold. */

@@ -1,5 +1,5 @@
-import type { Page, PageOptions, StoredRecord } from '../storage/ports.ts';
-import type { RunContext } from './context.ts';
+import type { Page, PageOptions, StoredRecord } from '../../storage/ports.ts';
+import type { RunContext } from '../context.ts';
 
 /** The records of all pages; each page is read when it is needed. */
 export async function* scanPages(

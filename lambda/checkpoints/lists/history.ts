@@ -1,9 +1,9 @@
-import { MAX_VERSION, versionKey } from '../storage/keys.ts';
-import type { CheckpointSummary } from './checkpoint.ts';
-import type { RunContext } from './context.ts';
-import { readCheckpoint, toCheckpointSummary } from './format/records.ts';
-import { takeUpTo } from './merge-lists.ts';
-import { checkVersion, readLiveHead } from './read-head.ts';
+import { MAX_VERSION, versionKey } from '../../storage/keys.ts';
+import type { CheckpointSummary } from '../checkpoint.ts';
+import type { RunContext } from '../context.ts';
+import { readCheckpoint, toCheckpointSummary } from '../format/records.ts';
+import { checkVersion, readLiveHead } from '../read-head.ts';
+import { takeUpTo } from './merge-sorted.ts';
 import { scanRecords } from './scan.ts';
 
 /** Which checkpoints of a run to list, and in which order. */
