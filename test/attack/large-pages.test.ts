@@ -28,7 +28,7 @@ describe('a console page', () => {
     expect(shown.length).toBeLessThan(MAX_LENGTH);
     const long = Array.from({ length: 100 }, () => ({ role: 'assistant', text: 'word '.repeat(20_000) }));
     const words = String(conversation({ pointer: '', list: long }, {}));
-    expect(words).toContain('not on this page');
+    expect(words).toContain('not shown on this page');
     expect(words.length).toBeLessThan(MAX_LENGTH);
   });
 });
