@@ -1,8 +1,8 @@
-// The tools of the assistant. The customers are made up, and the mailInput is simulated.
+// The tools of the assistant. The customers are made up, and the mail is simulated.
 import type { StepContext } from 'waitstate';
 import { z } from 'zod';
 import { simulateLatency } from '../simulated/latency.ts';
-import { sendMail } from '../simulated/mailInput.ts';
+import { sendMail } from '../simulated/mail.ts';
 
 /** A tool that the model can call. */
 export interface Tool {
@@ -36,7 +36,7 @@ const countCustomers: Tool = {
 
 const mailCustomers: Tool = {
   description:
-    'Sends a mailInput to all customers in a city. An approver must approve it first, and may change or reject it.',
+    'Sends a mail to all customers in a city. An approver must approve it first, and may change or reject it.',
   input: mailInput,
   approvalTitle(input) {
     const { city, subject } = mailInput.parse(input);

@@ -35,7 +35,7 @@ export const refunds = agent({
     const paid = await ctx.step('pay', ({ idempotencyKey }) => shop.refund(order, amount, idempotencyKey), {
       retry: { attempts: 5, pause: { seconds: 2 } },
     });
-    await ctx.step('tell customer', ({ idempotencyKey }) =>
+    await ctx.step('notify customer', ({ idempotencyKey }) =>
       sendMail({
         key: idempotencyKey,
         to: order.customer,

@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 
 describe('the model loop on Bedrock', () => {
-  it('has the conversation in the words of the Converse API', async () => {
+  it('sends the conversation in the format of the Converse API', async () => {
     bedrock
       .on(ConverseCommand)
       .resolvesOnce(said('tool_use', { text: 'I count.' }, { toolUse: count }))
@@ -77,7 +77,7 @@ describe('the model loop on Bedrock', () => {
     expect(outbox.entries()).toEqual([]);
   });
 
-  it('says which model it is: in the state, to who approves, and with each answer', async () => {
+  it('names its model in the state, in approvals and with each reply', async () => {
     bedrock.on(ConverseCommand).resolves(said('tool_use', { toolUse: mail }));
     const run = await testAgents(assistant).start(example);
     const name = `${MODEL} on Amazon Bedrock`;
@@ -89,7 +89,7 @@ describe('the model loop on Bedrock', () => {
     });
   });
 
-  it('answers all calls of one message in one', async () => {
+  it('returns the results of all calls of one message together', async () => {
     const other = { ...count, toolUseId: 'tool-3', input: { city: 'Hamburg' } };
     bedrock
       .on(ConverseCommand)
@@ -101,7 +101,7 @@ describe('the model loop on Bedrock', () => {
     expect(results?.content?.map((block) => block.toolResult?.toolUseId)).toEqual(['tool-1', 'tool-3']);
   });
 
-  it('is tried again when the service is busy, and not when it refuses', async () => {
+  it('retries when the service is busy, but not when access is denied', async () => {
     const failure = (name: string) => Object.assign(new Error('no'), { name });
     bedrock
       .on(ConverseCommand)
@@ -114,13 +114,13 @@ describe('the model loop on Bedrock', () => {
     expect(requests()).toHaveLength(2);
   });
 
-  it('does not take half an answer for a whole one', async () => {
+  it('fails when the model stops before its answer is complete', async () => {
     bedrock.on(ConverseCommand).resolves(said('max_tokens', { text: 'Dear customers, we' }));
     const run = await testAgents(assistant).start(example);
-    await expect(run.result()).rejects.toThrow(/did not finish its answer: max_tokens/);
+    await expect(run.result()).rejects.toThrow(/it stopped with max_tokens/);
   });
 
-  it('is used only where a region is set as well', async () => {
+  it('is used only if a region is set too', async () => {
     vi.stubEnv('AWS_REGION', '');
     const run = await testAgents(assistant).start(example);
     expect(requests()).toEqual([]);

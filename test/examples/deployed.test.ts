@@ -13,12 +13,19 @@ import { travel, example as trip } from '../../examples/travel/agent.ts';
 import { airlineBill } from '../../examples/travel/airline.ts';
 import { freshServices, paidIn, totalOf } from './simulated.ts';
 
-/** The bundle of an example as a function is deployed, and what invokes it: each time in a new process. */
+/** Bundles an example as a deployed function, and returns a function that invokes it in a new process each time. */
 async function deployed(name: string): Promise<(run: string) => Promise<unknown>> {
   const outdir = join(String(process.env.WAITSTATE_FOLDER), 'function');
   await build({
-    ...{ entryPoints: [`examples/${name}/agent.ts`], bundle: true, splitting: true, format: 'esm', platform: 'node' },
-    ...{ outdir, outExtension: { '.js': '.mjs' }, external: ['@aws-sdk/*'], logLevel: 'silent' },
+    entryPoints: [`examples/${name}/agent.ts`],
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    outdir,
+    outExtension: { '.js': '.mjs' },
+    external: ['@aws-sdk/*'],
+    logLevel: 'silent',
   });
   return async (run) => {
     const program = `import { handler } from ${JSON.stringify(pathToFileURL(join(outdir, 'agent.mjs')).href)};
@@ -30,7 +37,7 @@ async function deployed(name: string): Promise<(run: string) => Promise<unknown>
   };
 }
 
-/** Storage in the folder that the functions use too. */
+/** Storage in the folder that the functions use. */
 function sameFolder() {
   const storage = embeddedStorage({ folder: String(process.env.WAITSTATE_FOLDER) });
   onTestFinished(() => storage.records.close());
@@ -42,8 +49,8 @@ const succeeds = { end: 'finished', status: 'SUCCEEDED' };
 
 freshServices();
 
-describe('the examples as functions, each invocation in a process of its own', () => {
-  it('travel', async () => {
+describe('an example as a Lambda function, with each invocation in a new process', () => {
+  it('books a trip after two approvals', async () => {
     const invoke = await deployed('travel');
     const run = await travel.with(sameFolder()).start(trip);
     expect(await invoke(run.id)).toEqual(waits);
@@ -56,7 +63,7 @@ describe('the examples as functions, each invocation in a process of its own', (
     expect(totalOf(airlineBill)).toBe(1500.8);
   });
 
-  it('refunds', async () => {
+  it('pays a refund after two approvals', async () => {
     const invoke = await deployed('refunds');
     const run = await refunds.with(sameFolder()).start(request);
     expect(await invoke(run.id)).toEqual(waits);
@@ -68,7 +75,7 @@ describe('the examples as functions, each invocation in a process of its own', (
     expect(paidIn(payments)).toEqual([['refund of o-17', 80]]);
   });
 
-  it('model-loop', async () => {
+  it('continues a model loop after a rejection', async () => {
     const invoke = await deployed('model-loop');
     const run = await assistant.with(sameFolder()).start(chat);
     expect(await invoke(run.id)).toEqual(waits);
@@ -79,7 +86,7 @@ describe('the examples as functions, each invocation in a process of its own', (
 });
 
 describe.each(globSync('examples/*/agent.ts'))('%s', (file) => {
-  it('has what the local server and a Lambda function need', async () => {
+  it('exports what the local server and a Lambda function need', async () => {
     const module = await import(pathToFileURL(resolve(file)).href);
     expect(module).toMatchObject({
       handler: expect.any(Function),

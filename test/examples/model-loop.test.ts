@@ -19,7 +19,7 @@ interface Chat {
 freshServices();
 afterEach(() => vi.restoreAllMocks());
 
-/** The model loop, with what it wrote to its log and the model that it asks. */
+/** The model loop, with its log and its model. */
 function world() {
   const log: string[] = [];
   const reply = vi.spyOn(scriptedModel, 'reply');
@@ -29,7 +29,7 @@ function world() {
 }
 
 describe('the model loop', () => {
-  it('asks before it sends, and ends with the answer of the model', async () => {
+  it('requests an approval before it sends mail, and ends with the answer of the model', async () => {
     const { start, skip, chat } = world();
     const run = await start(example);
     expect(await run.approvals()).toMatchObject([
@@ -59,7 +59,7 @@ describe('the model loop', () => {
     ]);
   });
 
-  it('says that it is a script: in the state, in the log, to who approves, and with each answer', async () => {
+  it('says that it is a script in the state, in the log, in approvals and with each reply', async () => {
     const { start, chat, log } = world();
     const run = await start(example);
     expect((await chat(run)).model).toMatch(SCRIPTED);
@@ -69,7 +69,7 @@ describe('the model loop', () => {
     expect(answers.map(({ model }) => model)).toEqual([{ id: 'scripted' }, { id: 'scripted' }]);
   });
 
-  it('sends nothing when it is refused, and lets the model know why', async () => {
+  it('sends nothing when the approver rejects, and gives the model the reason', async () => {
     const { start, skip, chat } = world();
     const run = await start(example);
     await run.reject('allow mail_customers', { comment: 'We are open.' });
@@ -79,7 +79,7 @@ describe('the model loop', () => {
     expect(sent()).toEqual([]);
   });
 
-  it('sends nothing when nobody answers in a day', async () => {
+  it('sends nothing when no approver decides within a day', async () => {
     const { start, skip } = world();
     const run = await start(example);
     await run.expire('allow mail_customers');
@@ -88,7 +88,7 @@ describe('the model loop', () => {
     expect(sent()).toEqual([]);
   });
 
-  it('sends what the approver made of it, and asks again when that is no mail', async () => {
+  it('sends the mail that the approver edited, and asks again when the edits are invalid', async () => {
     const { start, chat } = world();
     const run = await start(example);
     await run.approve('allow mail_customers', { edits: { text: '', to: 'everybody' } });
@@ -100,7 +100,7 @@ describe('the model loop', () => {
     expect((await chat(run)).messages.at(-2)?.text).toContain('"text":"Closed on Friday."');
   });
 
-  it('goes on from its last state: no answer is asked for twice, and no mail is sent twice', async () => {
+  it('resumes from its last state: no recorded model call is repeated, and no mail is sent twice', async () => {
     const { start, crash, reply, invocations } = world();
     for (const moment of ['before', 'recorded']) crash({ [moment]: 'ask model' });
     for (const moment of ['before', 'after', 'recorded']) crash({ [moment]: 'mail_customers' });
@@ -116,7 +116,7 @@ describe('the model loop', () => {
     expect(await run.approvals()).toMatchObject([{ title: expect.stringContaining('1031 customers in Hamburg') }]);
   });
 
-  it('takes up a conversation that a signal goes on with', async () => {
+  it('continues the conversation when a signal arrives', async () => {
     const { start, skip } = world();
     const run = await start({ message: 'Hello' });
     expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
@@ -127,7 +127,7 @@ describe('the model loop', () => {
     });
   });
 
-  it('tells the model of calls that it cannot make', async () => {
+  it('returns invalid tool calls to the model as errors', async () => {
     const { start, chat, reply } = world();
     const calls = [
       { id: 'a', name: 'constructor', input: {} },
@@ -147,18 +147,18 @@ describe('the model loop', () => {
     ]);
   });
 
-  it('gives up on a model that finds no answer', async () => {
+  it('fails when the model finds no answer', async () => {
     const { start, reply } = world();
     const count = { name: 'count_customers', input: { city: 'Lisbon' } };
     reply.mockImplementation(async ({ messages }) => ({
       ...{ role: 'assistant', text: 'Once more.', calls: [{ ...count, id: `call-${messages.length}` }] },
     }));
     const run = await start(example);
-    await expect(run.result()).rejects.toThrow(/no answer in 20 messages/);
+    await expect(run.result()).rejects.toThrow(/an answer of the model within 20 messages/);
     expect(reply).toHaveBeenCalledTimes(10);
   });
 
-  it('can be forked with another prompt, from the first message on', async () => {
+  it('can be forked with another prompt at the first message', async () => {
     const { start, reply } = world();
     const run = await start(example);
     const { version } = (await run.checkpoints()).find(({ state }) => state !== undefined) ?? {};

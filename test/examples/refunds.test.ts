@@ -8,13 +8,13 @@ import { freshServices, paidIn } from './simulated.ts';
 const ann = { by: 'user:ann' };
 const bob = { by: 'user:bob' };
 
-/** What was mailed to whom. */
+/** The recipients and subjects of all mails. */
 const mails = () => outbox.entries().map(({ to, subject }) => `To ${to}: ${subject}`);
 
 freshServices();
 
 describe('the refund agent', () => {
-  it('pays when two of finance agree; one of them twice is one', async () => {
+  it('pays when two people in finance approve, and counts two votes of one person once', async () => {
     const run = await testAgents(refunds).start(example);
     expect(await run.approvals()).toMatchObject([
       {
@@ -32,7 +32,7 @@ describe('the refund agent', () => {
     expect(mails()).toContain('To customer 4: Your order o-17');
   });
 
-  it('pays the amount that an approver changed, if it is not more', async () => {
+  it('pays the amount that an approver lowered, and rejects a higher one', async () => {
     const run = await testAgents(refunds).start(example);
     await run.approve('refund', ann);
     await run.approve('refund', { ...bob, edits: { amount: 800 } });
@@ -46,7 +46,7 @@ describe('the refund agent', () => {
     expect(paidIn(payments)).toEqual([['refund of o-17', 60]]);
   });
 
-  it('pays nothing when one of them says no', async () => {
+  it('pays nothing when one of them rejects', async () => {
     const run = await testAgents(refunds).start(example);
     await run.approve('refund', ann);
     await run.reject('refund', { ...bob, comment: 'Repair it.' });
@@ -54,7 +54,7 @@ describe('the refund agent', () => {
     expect(payments.entries()).toEqual([]);
   });
 
-  it('mails each of the group a link of their own, reminds them, and asks a manager in the end', async () => {
+  it('mails each member of the group their own link, reminds them, and escalates to a manager', async () => {
     const world = testAgents(refunds);
     const run = await world.start(example);
     expect(mails()).toEqual([
@@ -66,14 +66,14 @@ describe('the refund agent', () => {
     await run.approve('refund', ann);
     await world.skip({ hours: 12 });
     expect(mails().slice(2)).toEqual(['To user:bob: Reminder: Refund $80 to customer 4?']);
-    await expect(run.approve('refund', { by: 'user:manager', groups: [] })).rejects.toThrow(/is not asked/);
+    await expect(run.approve('refund', { by: 'user:manager', groups: [] })).rejects.toThrow(/is not an approver/);
     await world.skip({ hours: 12 });
     expect(mails()).toContain('To user:manager: Nobody decided yet: Refund $80 to customer 4?');
     await run.approve('refund', { by: 'user:manager', groups: [] });
     expect(await run.result()).toMatchObject({ refunded: true, approvedBy: ['user:ann', 'user:manager'] });
   });
 
-  it('pays nothing when they have not agreed in three days', async () => {
+  it('pays nothing when they have not approved within three days', async () => {
     const run = await testAgents(refunds).start(example);
     await run.approve('refund', ann);
     await run.expire('refund');
@@ -92,7 +92,7 @@ describe('the refund agent', () => {
     expect(paidIn(payments)).toEqual([['refund of o-17', 80]]);
   });
 
-  it('tries again when the bank is busy', async () => {
+  it('retries when the bank is busy', async () => {
     const run = await testAgents(refunds).start({ ...example, order: 'o-18' });
     await run.approve('refund', ann);
     await run.approve('refund', bob);
@@ -100,7 +100,7 @@ describe('the refund agent', () => {
     expect(paidIn(payments)).toEqual([['refund of o-18', 35]]);
   });
 
-  it('says which orders there are', async () => {
+  it('lists the known orders when an order is unknown', async () => {
     const run = await testAgents(refunds).start({ ...example, order: 'o-99' });
     await expect(run.result()).rejects.toThrow(/no order "o-99". Try o-17 or o-18/);
   });

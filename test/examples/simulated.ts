@@ -5,7 +5,7 @@ import { afterEach, beforeEach, vi } from 'vitest';
 import { latency } from '../../examples/simulated/latency.ts';
 import type { Ledger } from '../../examples/simulated/ledger.ts';
 
-/** Lets each test have simulated services of its own, which take no time and know of no model. */
+/** Gives each test its own simulated services, without latency and without a model. */
 export function freshServices(): void {
   let folder = '';
   beforeEach(() => {
@@ -20,9 +20,9 @@ export function freshServices(): void {
   });
 }
 
-/** What was paid, line by line. */
-export const paidIn = (books: Ledger): readonly (readonly [what: string, amount: number])[] =>
-  books.entries().map(({ what, amount }) => [what, amount]);
+/** All payments of a ledger. */
+export const paidIn = (ledger: Ledger): readonly (readonly [what: string, amount: number])[] =>
+  ledger.entries().map(({ what, amount }) => [what, amount]);
 
-/** What was paid altogether. */
-export const totalOf = (books: Ledger): number => books.entries().reduce((sum, { amount }) => sum + amount, 0);
+/** The sum of all payments of a ledger. */
+export const totalOf = (ledger: Ledger): number => ledger.entries().reduce((sum, { amount }) => sum + amount, 0);

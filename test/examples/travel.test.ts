@@ -15,7 +15,7 @@ const toFullHotel = { ...toLisbon, hotel: 'Full House' };
 freshServices();
 
 describe('the travel agent', () => {
-  it('books what was approved', async () => {
+  it('books the approved trip', async () => {
     const run = await testAgents(travel).start(toLisbon);
     expect(await run.approvals()).toMatchObject([
       {
@@ -40,7 +40,7 @@ describe('the travel agent', () => {
     expect((await run.checkpoints()).at(-1)?.state).toMatchObject({ approved: { fare: 240, by: 'user:ann' } });
   });
 
-  it('asks again when the fare has changed, and books at the fare that was approved last', async () => {
+  it('requests a second approval when the fare has changed, and books at the fare that was approved last', async () => {
     const run = await testAgents(travel).start(example);
     expect(await run.approvals()).toMatchObject([
       { title: 'Book a flight to Tokyo for $1,200?', facts: { fare: 1200 } },
@@ -60,7 +60,7 @@ describe('the travel agent', () => {
     expect(paidIn(hotelBill)).toEqual([['5 nights at Garden Hotel', 700]]);
   });
 
-  it('books nothing when the new fare is refused', async () => {
+  it('books nothing when the new fare is rejected', async () => {
     const run = await testAgents(travel).start(example);
     await run.approve('book');
     await run.reject('book', { comment: 'Too much.' });
@@ -68,7 +68,7 @@ describe('the travel agent', () => {
     expect(paidIn(airlineBill)).toEqual(SEARCHES);
   });
 
-  it('reminds, and books nothing when nobody answers in two days', async () => {
+  it('sends a reminder, and books nothing when no approver decides within two days', async () => {
     const world = testAgents(travel);
     const run = await world.start(example);
     await world.skip({ days: 2 });
@@ -88,7 +88,7 @@ describe('the travel agent', () => {
     expect(paidIn(hotelBill)).toEqual([['5 nights at Garden Hotel', 700]]);
   });
 
-  it('pays for a search once, though its process dies after it', async () => {
+  it('pays for a search once even if its process dies after it', async () => {
     const world = testAgents(travel);
     world.crash({ recorded: 'search flights' });
     const run = await world.start({ ...example, from: ['Hamburg'] });
@@ -97,7 +97,7 @@ describe('the travel agent', () => {
     expect(paidIn(airlineBill)).toEqual(SEARCHES.slice(0, 1));
   });
 
-  it('pays for a search once an hour, however many runs there are', async () => {
+  it('pays for the same search at most once an hour across runs', async () => {
     const world = testAgents(travel);
     await world.start(example);
     await world.start(example);
@@ -107,7 +107,7 @@ describe('the travel agent', () => {
     expect(paidIn(airlineBill)).toEqual([...SEARCHES, ...SEARCHES]);
   });
 
-  it('gives the ticket back, once, when the hotel is full', async () => {
+  it('cancels the ticket once when the hotel is full', async () => {
     const world = testAgents(travel);
     world.crash({ after: '@undo:book flight' });
     const run = await world.start(toFullHotel);
@@ -122,14 +122,14 @@ describe('the travel agent', () => {
     expect(paidIn(hotelBill)).toEqual([]);
   });
 
-  it('says where there are flights', async () => {
+  it('lists the known destinations when a city is unknown', async () => {
     const run = await testAgents(travel).start({ ...example, to: 'Atlantis' });
     await expect(run.result()).rejects.toThrow(/no flights to Atlantis. Try Tokyo or Lisbon/);
   });
 });
 
 describe('the airline', () => {
-  it('never sells at another fare than the one it was told', async () => {
+  it('never books at a fare other than the requested one', async () => {
     const [flight] = await airline.search({ from: 'Hamburg', to: 'Tokyo' });
     if (!flight) throw new Error('no flight');
     await expect(airline.book(flight, 1200, 'key')).rejects.toThrow(/costs \$1500 now, not \$1200/);
