@@ -2,11 +2,8 @@ import { readFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 
-/**
- * What a bundler takes into a program of this source, and what it leaves out: the files, and the packages named as
- * external.
- */
-async function bundled(
+/** Bundles a program with this source; returns its files, its external packages and its size. */
+async function bundle(
   source: string,
   { splitting = true } = {},
 ): Promise<{ files: string[]; packages: string[]; bytes: number }> {
@@ -33,16 +30,16 @@ async function bundled(
   };
 }
 
-describe('a program that is bundled', () => {
-  test('has nothing of SQLite when it uses DynamoDB', async () => {
-    const { files, packages } = await bundled(`export { checkpointStore } from './lambda/dynamodb.ts'`);
+describe('a bundled program', () => {
+  test('contains no SQLite code when it uses DynamoDB', async () => {
+    const { files, packages } = await bundle(`export { checkpointStore } from './lambda/dynamodb.ts'`);
     expect(files.filter((file) => file.includes('embedded'))).toEqual([]);
     expect(packages).toContain('@aws-sdk/client-dynamodb');
     expect(packages).not.toContain('node:sqlite');
   });
 
-  test('has nothing of AWS when it uses the embedded storage', async () => {
-    const { files, packages } = await bundled(`export { checkpointStore } from './lambda/embedded.ts'`);
+  test('contains no AWS code when it uses the embedded storage', async () => {
+    const { files, packages } = await bundle(`export { checkpointStore } from './lambda/embedded.ts'`);
     expect(files.filter((file) => /dynamodb|s3/.test(file))).toEqual([]);
     expect(packages.filter((name) => name.startsWith('@aws-sdk'))).toEqual([]);
   });
@@ -50,11 +47,11 @@ describe('a program that is bundled', () => {
   test.each([
     [
       'dynamodb',
-      'S3, encryption, what operators do and what explains failures',
+      'S3, encryption, operator functions and error explanations',
       ['checkpoints/verify', 'checkpoints/encrypting', 'storage/s3/s3-payloads', 'storage/aws-errors'],
     ],
     ['index', 'DynamoDB, S3 and KMS', ['dynamodb', 'storage/s3/s3-payloads', 'kms']],
-  ] as const)('of %s.ts loads %s only when they are used', async (entry, _, lates) => {
+  ] as const)('of %s.ts loads %s only on first use', async (entry, _, lates) => {
     const { metafile } = await build({
       entryPoints: [`lambda/${entry}.ts`],
       bundle: true,
@@ -78,7 +75,7 @@ describe('a program that is bundled', () => {
     for (const late of lates) expect(files).not.toContain(`lambda/${late}.ts`);
   });
 
-  test('of the command needs no package but the dependencies, and of AWS what it loads when it is asked for', async () => {
+  test('of the CLI imports only declared dependencies, and AWS packages only on demand', async () => {
     const { metafile } = await build({
       ...{
         entryPoints: ['cli/main.ts', 'cli/dev/processes/invoke.ts', 'cli/dev/agents/describe.ts'],
@@ -97,8 +94,8 @@ describe('a program that is bundled', () => {
     expect(others.filter((name) => !name.startsWith('@aws-sdk/'))).toEqual([]);
   });
 
-  test('has only what it uses', async () => {
-    const { bytes } = await bundled(`export { isWaitstateError } from './lambda/index.ts'`, { splitting: false });
+  test('contains only the code that it uses', async () => {
+    const { bytes } = await bundle(`export { isWaitstateError } from './lambda/index.ts'`, { splitting: false });
     expect(bytes).toBeLessThan(1_000);
   });
 });

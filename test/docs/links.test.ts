@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { headings, links, pages, root } from './markdown.ts';
 
 describe.each(pages)('$path', (page) => {
-  it('links to files and headings that there are', () => {
+  it('links only to files and headings that exist', () => {
     const broken = links(page).filter(({ to, heading }) => {
       if (!existsSync(join(root, to))) return true;
       const target = pages.find(({ path }) => path === to);
@@ -15,7 +15,7 @@ describe.each(pages)('$path', (page) => {
 });
 
 describe('the errors page', () => {
-  it('has every code, and no other', () => {
+  it('lists every error code and no others', () => {
     const source = readFileSync(join(root, 'lambda/core/errors.ts'), 'utf8');
     const codes = [...source.matchAll(/^ {2}\| '([A-Z_]+)'/gm)].map(([, code]) => code);
     const page = pages.find(({ path }) => path === join('docs', 'reference', 'errors.md'));

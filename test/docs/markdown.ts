@@ -15,7 +15,7 @@ export const pages: readonly Page[] = ['*.md', 'docs/**/*.md']
   .sort()
   .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 
-/** A fenced block of code, and the line of the page on which its first line stands. */
+/** A fenced code block, and the number of its first line in the page. */
 export interface CodeBlock {
   readonly language: string;
   readonly line: number;
@@ -30,7 +30,7 @@ export function codeBlocks({ text }: Page): CodeBlock[] {
   }));
 }
 
-/** The links of a page that stay in the project: where they lead, from the root, and to which heading. */
+/** The links of a page to files of the project: the target path, relative to the root, and the heading. */
 export function links(page: Page): { readonly to: string; readonly heading?: string }[] {
   const prose = withoutCode(page.text);
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
@@ -43,7 +43,7 @@ export function links(page: Page): { readonly to: string; readonly heading?: str
     });
 }
 
-/** What the headings of a page are called in links, as GitHub makes it. */
+/** The anchors of the headings of a page, as GitHub generates them. */
 export const headings = ({ text }: Page): string[] =>
   [...withoutCode(text).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
     title

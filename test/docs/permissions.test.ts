@@ -9,7 +9,7 @@ import { codeBlocks, pages } from './markdown.ts';
 
 const page = pages.find(({ path }) => path.endsWith('storage-on-aws.md')) ?? { path: '', text: '' };
 
-/** What the page says that each call needs. */
+/** The actions that each call needs according to the page. */
 function documented(): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, ReadonlySet<string>>();
   const [, table = ''] = page.text.split('## Permissions');
@@ -52,7 +52,7 @@ function actionsOf(service: string, command: string, { IndexName, TransactItems 
   return [`dynamodb:${command}${IndexName ? ` on ${IndexName}` : ''}`];
 }
 
-/** A store whose requests are noted. */
+/** A store that records its requests. */
 async function watchedStore() {
   const used = new Set<string>();
   const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
@@ -150,12 +150,12 @@ describe('the permissions page', () => {
     });
 
     expect(undocumented).toEqual([]);
-    // What only a failure needs does not show here.
+    // Actions that are needed only after a failure do not appear here.
     const shown = new Set([...needed.values()].flatMap((actions) => [...actions]));
     expect([...shown].filter((action) => !seen.has(action))).toEqual(['s3:AbortMultipartUpload']);
   });
 
-  it('shows a role that can do what it says', () => {
+  it('shows a role with the permissions that it describes', () => {
     const needed = documented();
     const [policy] = codeBlocks(page).filter(({ code }) => code.includes('"Statement"'));
     const allowed: string[] = JSON.parse(policy?.code ?? '').Statement.flatMap(

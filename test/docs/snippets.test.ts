@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { codeBlocks, pages, root } from './markdown.ts';
 
-// What a block may use without saying where it comes from.
+// Declarations that a block may use without importing them.
 const PRELUDE = `
 interface Trip { budget: number; notes: string[] }
 declare const store: import('waitstate').CheckpointStore<Trip>;
@@ -16,7 +16,7 @@ declare function searchFlights(): Promise<unknown>;
 
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
 
-/** Type-checks modules by their name, each by itself, against the sources; gives what the compiler says. */
+/** Type-checks modules, each on its own, against the sources; returns the output of the compiler. */
 async function typeCheck(modules: ReadonlyMap<string, string>): Promise<string> {
   const project = realpathSync(mkdtempSync(join(tmpdir(), 'waitstate-docs-')));
   const paths = {
@@ -41,25 +41,25 @@ async function typeCheck(modules: ReadonlyMap<string, string>): Promise<string> 
 
 const blocks = pages.flatMap((page) => codeBlocks(page).map((block) => ({ ...block, page: page.path })));
 
-describe('code in Markdown', () => {
-  it('says its language', () => {
+describe('a code block in Markdown', () => {
+  it('names its language', () => {
     const unknown = blocks.filter(({ language }) => !['ts', 'sh', 'json', 'python', 'text', ''].includes(language));
     expect(unknown).toEqual([]);
   });
 
-  it('is valid where it is JSON', () => {
+  it('is valid if it is JSON', () => {
     for (const { code } of blocks.filter(({ language }) => language === 'json')) JSON.parse(code);
   });
 
-  it('type-checks where it is TypeScript', async () => {
+  it('type-checks if it is TypeScript', async () => {
     const typed = blocks.filter(({ language }) => language === 'ts');
     expect(typed.length).toBeGreaterThan(10);
-    // Named after page and line, so that what the compiler says tells where to look.
+    // Named after page and line, so that compiler errors point there.
     const name = ({ page, line }: { page: string; line: number }) => `${page.replace(/\W/g, '-')}-line-${line}.ts`;
     expect(await typeCheck(new Map(typed.map((block) => [name(block), block.code])))).toBe('');
   });
 
-  it('is not checked in vain: a block that is wrong is found', async () => {
+  it('fails the check if it has a type error', async () => {
     const wrong = "import { checkpointStore } from 'waitstate';\nawait checkpointStore().save({ rum: 'x' });";
     expect(await typeCheck(new Map([['wrong.ts', wrong]]))).toMatch(/^wrong\.ts\(2,\d+\): error TS2353/);
   });

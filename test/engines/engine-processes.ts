@@ -9,23 +9,24 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-/** A DynamoDB engine in memory, in a process of its own. */
+/** Starts an in-memory DynamoDB engine in its own process. */
 export async function startDynamo(): Promise<Engine> {
   const endpoint = `http://127.0.0.1:${await freePort()}`;
   const engine = stopping(spawn(dynamoProgram(), ['serve', '--port', new URL(endpoint).port], { stdio: 'ignore' }));
   while (!(await fetch(endpoint).then(Boolean, () => false))) {
-    if (engine.process.exitCode !== null) throw new Error(`The DynamoDB engine ended with ${engine.process.exitCode}.`);
+    if (engine.process.exitCode !== null)
+      throw new Error(`The DynamoDB engine exited with code ${engine.process.exitCode}.`);
     await setTimeout(20);
   }
   return { endpoint, stop: engine.stop };
 }
 
-/** An S3 engine in memory, in a process of its own. */
+/** Starts an in-memory S3 engine in its own process. */
 export async function startS3(): Promise<Engine> {
   const engine = stopping(fork(new URL('./s3-process.ts', import.meta.url), { execArgv: [], stdio: 'inherit' }));
   const [port] = await Promise.race([
     once(engine.process, 'message'),
-    once(engine.process, 'exit').then(([code]) => Promise.reject(new Error(`The S3 engine ended with ${code}.`))),
+    once(engine.process, 'exit').then(([code]) => Promise.reject(new Error(`The S3 engine exited with code ${code}.`))),
   ]);
   return { endpoint: `http://127.0.0.1:${port}`, stop: engine.stop };
 }

@@ -6,7 +6,7 @@ import type { Storage } from '../../lambda/storage/ports.ts';
 import { s3PayloadStore } from '../../lambda/storage/s3/s3-payloads.ts';
 import { makeTable } from './make-table.ts';
 
-/** Where the tests find their engines, or what to tell whoever needs one that is not there. */
+/** The addresses of the engines, or an error message for tests that need a missing one. */
 export type EngineAt = { readonly endpoint: string } | { readonly missing: string };
 
 declare module 'vitest' {
@@ -27,7 +27,7 @@ export function s3Client(): S3Client {
   return new S3Client({ ...account(endpointOf(inject('s3'))), forcePathStyle: true });
 }
 
-/** The name of a table that nobody else uses, or DYNAMODB_TABLE. */
+/** The name of a new table, or DYNAMODB_TABLE. */
 export async function freshTable(client = dynamoClient()): Promise<string> {
   const given = process.env.DYNAMODB_TABLE;
   if (given) return given;
@@ -36,7 +36,7 @@ export async function freshTable(client = dynamoClient()): Promise<string> {
   return table;
 }
 
-/** The name of a bucket that nobody else uses, or S3_BUCKET. */
+/** The name of a new bucket, or S3_BUCKET. */
 export async function freshBucket(client = s3Client()): Promise<string> {
   const given = process.env.S3_BUCKET;
   if (given) return given;
@@ -45,7 +45,7 @@ export async function freshBucket(client = s3Client()): Promise<string> {
   return Bucket;
 }
 
-/** Storage on a fresh table and bucket. */
+/** Storage on a new table and bucket. */
 export async function awsStorage(): Promise<Storage> {
   const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
   return {

@@ -1,4 +1,4 @@
-// Starts the engines with a table and a bucket, and says how to point a program at them. Ends with Ctrl+C.
+// Starts the engines with a table and a bucket, and prints the environment variables for them. Stop it with Ctrl+C.
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { startDynamo, startS3 } from './engine-processes.ts';

@@ -1,4 +1,4 @@
-// The S3 engine in a process of its own, so that it takes no turns of whoever measures or tests against it.
+// Runs the S3 engine in its own process, so that it does not block the event loop of tests and measurements.
 import { startFauxqs } from 'fauxqs';
 
 const server = await startFauxqs({ port: 0, logger: false });

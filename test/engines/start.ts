@@ -4,9 +4,9 @@ import { type Engine, startDynamo, startS3 } from './engine-processes.ts';
 import type { EngineAt } from './engines.ts';
 
 /**
- * Starts the engines of a test run. DYNAMODB_ENDPOINT and S3_ENDPOINT name others, with the credentials and the region
- * of the environment; DYNAMODB_TABLE and S3_BUCKET then keep the tests to one table and bucket, made beforehand.
- * Otherwise the tables and buckets that tests make there, all named waitstate-test-…, stay.
+ * Starts the engines of a test run. DYNAMODB_ENDPOINT and S3_ENDPOINT select other ones, with the credentials and region
+ * of the environment. There, DYNAMODB_TABLE and S3_BUCKET limit the tests to one existing table and bucket; otherwise the
+ * tables and buckets that tests create, named waitstate-test-…, are not removed.
  */
 export default async function start(project: TestProject): Promise<() => Promise<void>> {
   const engines: Engine[] = [];
@@ -17,7 +17,7 @@ export default async function start(project: TestProject): Promise<() => Promise
       engines.push(engine);
       return { endpoint: engine.endpoint };
     } catch (error) {
-      // Only the tests that need it fail, each with this.
+      // Only the tests that need this engine fail, each with this message.
       return { missing: error instanceof Error ? error.message : String(error) };
     }
   };

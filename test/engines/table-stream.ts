@@ -2,7 +2,7 @@ import { type DynamoDBClient, UpdateTableCommand } from '@aws-sdk/client-dynamod
 import type { StreamRecord } from '../../lambda/handlers/stream-records.ts';
 import { STREAM } from '../../lambda/storage/dynamodb/table.ts';
 
-/** Turns the stream of a table on, and reads it. */
+/** Enables the stream of a table and reads it. */
 export async function streamOf(client: DynamoDBClient, table: string): Promise<() => Promise<StreamRecord[]>> {
   const { TableDescription } = await client.send(
     new UpdateTableCommand({ TableName: table, StreamSpecification: STREAM }),
@@ -10,7 +10,7 @@ export async function streamOf(client: DynamoDBClient, table: string): Promise<(
   return readStream(client, TableDescription?.LatestStreamArn);
 }
 
-/** Reads a stream: each call of what it gives has the records since the last, as Lambda gets them. */
+/** Reads a stream; each call of the returned function gives the records since the last call, as Lambda receives them. */
 export async function readStream(
   client: DynamoDBClient,
   StreamArn: string | undefined,
@@ -20,7 +20,7 @@ export async function readStream(
     const headers = {
       'x-amz-target': `DynamoDBStreams_20120810.${operation}`,
       'content-type': 'application/x-amz-json-1.0',
-      // Engines look at the form of this, and no further.
+      // Engines check only the format of this header.
       authorization:
         'AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
       'x-amz-date': '20260101T000000Z',
