@@ -57,7 +57,7 @@ async function invoke(agent: AnyAgent): Promise<InvocationReport> {
 async function notify({ runtime, notifier }: AnyAgent, approval: string): Promise<InvocationReport> {
   if (!notifier) return { end: 'notified' };
   const [{ withTenant }, { findApproval }, { createNotification }] = await Promise.all([
-    import('../../../lambda/checkpoints/derived-contexts.ts'),
+    import('../../../lambda/checkpoints/engine.ts'),
     import('../../../lambda/runtime/approvals/find-approval.ts'),
     import('../../../lambda/runtime/approvals/notification.ts'),
   ]);

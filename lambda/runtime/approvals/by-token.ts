@@ -1,5 +1,5 @@
 import { type Context, toRunContext } from '../../checkpoints/engine.ts';
-import { type ErrorCode, isWaitstateError } from '../../core/errors.ts';
+import { type ErrorCode, isWaitstateError, RUN_GONE_CODES } from '../../core/errors.ts';
 import type { ChangedApproval } from './change-approval.ts';
 import { decide } from './decide.ts';
 import type { AnswerInput } from './decide-input.ts';
@@ -42,13 +42,7 @@ const toLinked = <Found extends FoundApproval>({ person }: TokenMeta, found: Fou
   cipher: () => hideWhatIsGone(found.cipher()),
 });
 
-const GONE_CODES: readonly ErrorCode[] = [
-  'APPROVAL_NOT_FOUND',
-  'RUN_NOT_FOUND',
-  'RUN_DELETED',
-  'RUN_EXPIRED',
-  'RUN_SHREDDED',
-];
+const GONE_CODES: readonly ErrorCode[] = ['APPROVAL_NOT_FOUND', ...RUN_GONE_CODES];
 
 /** Replaces an error about something that is gone by the error of a link that never existed. */
 async function hideWhatIsGone<T>(reading: Promise<T>): Promise<T> {

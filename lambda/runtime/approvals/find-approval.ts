@@ -8,7 +8,7 @@ import {
   readHead,
   readLiveHead,
 } from '../../checkpoints/engine.ts';
-import { type ErrorCode, isWaitstateError, WaitstateError } from '../../core/errors.ts';
+import { isWaitstateError, RUN_GONE_CODES, WaitstateError } from '../../core/errors.ts';
 import { approvalKey, HEAD_KEY } from '../../storage/keys.ts';
 import type { Approval } from './approval-meta.ts';
 import { readAllApprovals, readApproval } from './approval-records.ts';
@@ -54,8 +54,6 @@ const toFoundApproval = (at: RunContext, head: HeadRecord, approval: Approval): 
   headRecord: head,
   cipher: () => cipherFor(at, head.meta),
 });
-
-const RUN_GONE_CODES: readonly ErrorCode[] = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED'];
 
 /** Whether an error says that the run does not exist, was deleted or has expired. */
 export const isRunGone = (error: unknown): boolean => isWaitstateError(error, ...RUN_GONE_CODES);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { HistoryOptions } from '../../../lambda/checkpoints/history.ts';
+import type { HistoryOptions } from '../../../lambda/checkpoints/lists/history.ts';
 import { recordCalls } from './record-calls.ts';
 import { shape } from './shape.ts';
 import { all, type OpenStores, type Stores } from './stores.ts';

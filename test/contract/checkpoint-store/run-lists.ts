@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RunFilter } from '../../../lambda/checkpoints/runs.ts';
+import type { RunFilter } from '../../../lambda/checkpoints/lists/runs.ts';
 import { eventually } from '../eventually.ts';
 import { shape } from './shape.ts';
 import { all, HOUR, MINUTE, type OpenStores, type Stores } from './stores.ts';

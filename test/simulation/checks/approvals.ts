@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { scanRecords } from '../../../lambda/checkpoints/scan.ts';
+import { scanRecords } from '../../../lambda/checkpoints/lists/scan.ts';
 import type { ApprovalMeta } from '../../../lambda/core/approval.ts';
 import { unescapeId } from '../../../lambda/core/ids.ts';
 import { readApprovalMeta } from '../../../lambda/runtime/approvals/approval-meta.ts';
