@@ -56,7 +56,7 @@ export const refunds = agent({
   },
 });
 
-const SUBJECTS = { asked: 'Please decide', reminder: 'Reminder', escalation: 'Nobody decided yet' };
+const SUBJECTS = { asked: 'Please decide', reminder: 'Reminder', escalation: 'Still undecided' };
 
 /** The Lambda function. */
 export const handler = refunds.handler();

@@ -68,7 +68,7 @@ describe('the refund agent', () => {
     expect(mails().slice(2)).toEqual(['To user:bob: Reminder: Refund $80 to customer 4?']);
     await expect(run.approve('refund', { by: 'user:manager', groups: [] })).rejects.toThrow(/is not an approver/);
     await world.skip({ hours: 12 });
-    expect(mails()).toContain('To user:manager: Nobody decided yet: Refund $80 to customer 4?');
+    expect(mails()).toContain('To user:manager: Still undecided: Refund $80 to customer 4?');
     await run.approve('refund', { by: 'user:manager', groups: [] });
     expect(await run.result()).toMatchObject({ refunded: true, approvedBy: ['user:ann', 'user:manager'] });
   });
