@@ -1,5 +1,4 @@
-import type { CheckpointStore } from './checkpoints/checkpoint-store.ts';
-import { createCheckpointStore } from './checkpoints/checkpoint-store.ts';
+import { type CheckpointStore, createCheckpointStore } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/engine.ts';
 import { embeddedStorage } from './storage/embedded/embedded-storage.ts';
 

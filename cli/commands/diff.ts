@@ -1,5 +1,4 @@
-import type { Doc } from '../../lambda/checkpoints/engine.ts';
-import { equal, isFields } from '../../lambda/checkpoints/engine.ts';
+import { type Doc, equal, isFields } from '../../lambda/checkpoints/engine.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { CheckpointView, DiffView } from '../../lambda/operator/operator.ts';
 import { parseCheckpoint } from '../program/parse-arguments.ts';

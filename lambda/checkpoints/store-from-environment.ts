@@ -9,8 +9,7 @@ import {
 import { parseSecondsVariable } from '../environment/seconds-variable.ts';
 import { importOptionalPeer } from '../storage/aws/import-optional-peer.ts';
 import type { Storage } from '../storage/ports.ts';
-import type { CheckpointStore } from './checkpoint-store.ts';
-import { createCheckpointStore } from './checkpoint-store.ts';
+import { type CheckpointStore, createCheckpointStore } from './checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './context-factory.ts';
 import type { KeyRing } from './encryption/key-ring.ts';
 

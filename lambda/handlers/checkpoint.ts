@@ -1,5 +1,4 @@
-import type { ContextFactory } from '../checkpoints/engine.ts';
-import { StaleVersionError, withTenant } from '../checkpoints/engine.ts';
+import { type ContextFactory, StaleVersionError, withTenant } from '../checkpoints/engine.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { performAction } from '../protocol/actions.ts';
 import { parseRequest } from '../protocol/request.ts';

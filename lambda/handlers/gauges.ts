@@ -1,5 +1,4 @@
-import type { HeadMeta } from '../checkpoints/engine.ts';
-import { isLeased, readHead } from '../checkpoints/engine.ts';
+import { type HeadMeta, isLeased, readHead } from '../checkpoints/engine.ts';
 import type { Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
 import type { Gauge } from '../runtime/telemetry.ts';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ContextFactory } from '../checkpoints/engine.ts';
-import { loadCheckpoint, toRunContext } from '../checkpoints/engine.ts';
+import { type ContextFactory, loadCheckpoint, toRunContext } from '../checkpoints/engine.ts';
 import { invocationPayload } from '../protocol/invocation-payload.ts';
 import { type ClaimedRun, claim } from '../runtime/invocation/claim.ts';
 import { releaseClaim } from '../runtime/remote/release-claim.ts';

@@ -1,5 +1,4 @@
-import type { ContextFactory } from '../checkpoints/engine.ts';
-import { toRunContext } from '../checkpoints/engine.ts';
+import { type ContextFactory, toRunContext } from '../checkpoints/engine.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';

@@ -1,5 +1,4 @@
-import type { HeadMeta } from '../checkpoints/engine.ts';
-import { readHead } from '../checkpoints/engine.ts';
+import { type HeadMeta, readHead } from '../checkpoints/engine.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { parsePartition } from '../core/ids.ts';
 import { errorFields, type Telemetry } from '../runtime/telemetry.ts';

@@ -1,12 +1,15 @@
-import type { CheckpointSelector, Doc, LoadedCheckpoint, RunContext } from '../checkpoints/engine.ts';
 import {
+  type CheckpointSelector,
   compare,
+  type Doc,
   decodeOptions,
   history,
   isPayload,
+  type LoadedCheckpoint,
   loadCheckpoint,
   type Payload,
   payloadRefs,
+  type RunContext,
   render,
   toCheckpointSummary,
 } from '../checkpoints/engine.ts';

@@ -1,5 +1,13 @@
-import type { CheckpointId, HeadMeta, RunContext } from '../checkpoints/engine.ts';
-import { readCheckpoint, readHead, readLiveHead, scanRecords, toRunContext } from '../checkpoints/engine.ts';
+import {
+  type CheckpointId,
+  type HeadMeta,
+  type RunContext,
+  readCheckpoint,
+  readHead,
+  readLiveHead,
+  scanRecords,
+  toRunContext,
+} from '../checkpoints/engine.ts';
 import { parseForkRecord } from '../checkpoints/operations/operations.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import type { Status } from '../core/status.ts';

@@ -1,5 +1,4 @@
-import type { Doc } from '../../../lambda/checkpoints/engine.ts';
-import { show } from '../../../lambda/checkpoints/engine.ts';
+import { type Doc, show } from '../../../lambda/checkpoints/engine.ts';
 import { dim, type Line, lineWidth, type Style, styled, toSpans } from '../../terminal/line.ts';
 import { documentLines } from './document-lines.ts';
 

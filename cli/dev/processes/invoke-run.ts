@@ -1,5 +1,4 @@
-import type { HeadMeta } from '../../../lambda/checkpoints/engine.ts';
-import { readLiveHead, withTenant } from '../../../lambda/checkpoints/engine.ts';
+import { type HeadMeta, readLiveHead, withTenant } from '../../../lambda/checkpoints/engine.ts';
 import { hasEnded } from '../../../lambda/core/status.ts';
 import { createOperator } from '../../../lambda/operator/create-operator.ts';
 import type { Operator } from '../../../lambda/operator/operator.ts';

@@ -1,5 +1,4 @@
-import type { FailedRun } from '../../../lambda/checkpoints/engine.ts';
-import { withTenant } from '../../../lambda/checkpoints/engine.ts';
+import { type FailedRun, withTenant } from '../../../lambda/checkpoints/engine.ts';
 import { hasEnded, STATUSES } from '../../../lambda/core/status.ts';
 import { createOperator } from '../../../lambda/operator/create-operator.ts';
 import { isPaused } from '../../../lambda/runtime/control/pause-agent.ts';

@@ -1,5 +1,4 @@
-import type { CheckpointSelector, ForkOptions } from '../../checkpoints/engine.ts';
-import { readLiveHead } from '../../checkpoints/engine.ts';
+import { type CheckpointSelector, type ForkOptions, readLiveHead } from '../../checkpoints/engine.ts';
 import type { Duration } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { hasEnded, type Status } from '../../core/status.ts';

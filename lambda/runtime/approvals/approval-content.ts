@@ -13,8 +13,7 @@ import {
 import type { VoteAnswer } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
-import type { Approval } from './approval-meta.ts';
-import { damagedApproval } from './approval-meta.ts';
+import { type Approval, damagedApproval } from './approval-meta.ts';
 
 /** What approvers see and decide on. */
 export interface ApprovalContent {

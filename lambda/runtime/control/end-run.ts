@@ -1,5 +1,10 @@
-import type { HeadMeta, RunContext } from '../../checkpoints/engine.ts';
-import { loadCheckpoint, retryOnConflict, StaleVersionError } from '../../checkpoints/engine.ts';
+import {
+  type HeadMeta,
+  loadCheckpoint,
+  type RunContext,
+  retryOnConflict,
+  StaleVersionError,
+} from '../../checkpoints/engine.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { hasEnded, type Status } from '../../core/status.ts';

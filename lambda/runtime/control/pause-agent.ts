@@ -1,5 +1,4 @@
-import type { Context } from '../../checkpoints/engine.ts';
-import { metaOnlyRecord, tryCommit } from '../../checkpoints/engine.ts';
+import { type Context, metaOnlyRecord, tryCommit } from '../../checkpoints/engine.ts';
 import { agentsPartition, pausedAgentKey } from '../../storage/keys.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 

@@ -1,5 +1,4 @@
-import type { Context } from '../../checkpoints/engine.ts';
-import { readHead, scanPages } from '../../checkpoints/engine.ts';
+import { type Context, readHead, scanPages } from '../../checkpoints/engine.ts';
 import { parsePartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
 import { HEAD_KEY, SHARDS, shardGroup, tenantGroup, timeOrder } from '../../storage/keys.ts';

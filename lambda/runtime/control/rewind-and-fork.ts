@@ -1,6 +1,6 @@
-import type { CheckpointSelector } from '../../checkpoints/engine.ts';
 import {
   append,
+  type CheckpointSelector,
   currentState,
   decodeResults,
   encodeValues,

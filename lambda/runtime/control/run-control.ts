@@ -1,8 +1,8 @@
-import type { RunContext } from '../../checkpoints/engine.ts';
 import {
   decodeResult,
   listRuns,
   loadCheckpoint,
+  type RunContext,
   readHead,
   readLiveHead,
   retryOnConflict,

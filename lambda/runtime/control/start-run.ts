@@ -1,6 +1,6 @@
-import type { CheckpointId } from '../../checkpoints/engine.ts';
 import {
   append,
+  type CheckpointId,
   checkSaveFields,
   createBase,
   EMPTY_CONTENT,

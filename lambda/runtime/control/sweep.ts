@@ -1,8 +1,10 @@
-import type { Context, HeadMeta, RunContext } from '../../checkpoints/engine.ts';
 import {
+  type Context,
   type FailedRun,
+  type HeadMeta,
   headRecord,
   MAX_LEASED_DUE_MS,
+  type RunContext,
   readHead,
   scanPages,
   tryCommit,

@@ -1,5 +1,11 @@
-import type { CheckpointKind, LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
-import { firstRecords, loadCheckpoint, readCheckpoint } from '../../checkpoints/engine.ts';
+import {
+  type CheckpointKind,
+  firstRecords,
+  type LoadedCheckpoint,
+  loadCheckpoint,
+  type RunContext,
+  readCheckpoint,
+} from '../../checkpoints/engine.ts';
 import { isWaitstateError, RUN_GONE_CODES } from '../../core/errors.ts';
 import { hasEnded } from '../../core/status.ts';
 import { versionKey } from '../../storage/keys.ts';

@@ -1,14 +1,17 @@
-import type { HeadMeta, LoadedCheckpoint, RunContext, RuntimeMeta } from '../../checkpoints/engine.ts';
 import {
   currentState,
   decodeResults,
   EMPTY_CONTENT,
   encodeValues,
+  type HeadMeta,
   hasNoState,
   headRecord,
   history,
+  type LoadedCheckpoint,
   loadCheckpoint,
   MAX_LEASED_DUE_MS,
+  type RunContext,
+  type RuntimeMeta,
   readHead,
   tryCommit,
 } from '../../checkpoints/engine.ts';

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import type { RunContext, RuntimeMeta } from '../../checkpoints/engine.ts';
-import { decodeResult } from '../../checkpoints/engine.ts';
+import { decodeResult, type RunContext, type RuntimeMeta } from '../../checkpoints/engine.ts';
 import { isStorageError, type WaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Status } from '../../core/status.ts';

@@ -1,5 +1,4 @@
-import type { RunContext } from '../../checkpoints/engine.ts';
-import { headRecord, readHead, tryCommit } from '../../checkpoints/engine.ts';
+import { headRecord, type RunContext, readHead, tryCommit } from '../../checkpoints/engine.ts';
 import { HEAD_KEY } from '../../storage/keys.ts';
 import type { Clock } from '../clock.ts';
 import { timesOutAt } from '../wake/work.ts';

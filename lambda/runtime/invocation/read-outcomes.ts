@@ -1,5 +1,4 @@
-import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
-import { loadCheckpoint, toCheckpoint } from '../../checkpoints/engine.ts';
+import { loadCheckpoint, type RunCipher, type RunContext, toCheckpoint } from '../../checkpoints/engine.ts';
 import { isWaitstateError, RUN_GONE_CODES } from '../../core/errors.ts';
 import { toPartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';

@@ -1,5 +1,4 @@
-import type { Entry } from '../journal/entries.ts';
-import { hasSettled } from '../journal/entries.ts';
+import { type Entry, hasSettled } from '../journal/entries.ts';
 import type { SignalEvent } from '../wake/events.ts';
 
 /** What happened outside of a run that can settle its waits. */

@@ -1,11 +1,14 @@
-import type {
-  CheckpointKind,
-  HeadUpdate,
-  LoadedCheckpoint,
-  ModelParameters,
-  RunContext,
+import {
+  append,
+  type CheckpointKind,
+  encodeModel,
+  encodeValues,
+  type HeadUpdate,
+  type LoadedCheckpoint,
+  type ModelParameters,
+  type RunContext,
+  toBase,
 } from '../../checkpoints/engine.ts';
-import { append, encodeModel, encodeValues, toBase } from '../../checkpoints/engine.ts';
 import type { Status } from '../../core/status.ts';
 import type { Write } from '../../storage/ports.ts';
 import type { Entry } from './entries.ts';

@@ -1,9 +1,10 @@
-import type { HeadKeyFields, RunContext } from '../../checkpoints/engine.ts';
 import {
   cipherFor,
+  type HeadKeyFields,
   hasExpired,
   importRunKey,
   plaintext,
+  type RunContext,
   sideMeta,
   sideRecord,
   sideValue,

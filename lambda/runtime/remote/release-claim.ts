@@ -1,5 +1,4 @@
-import type { RunContext, RuntimeMeta } from '../../checkpoints/engine.ts';
-import { headRecord, readLiveHead, tryCommit } from '../../checkpoints/engine.ts';
+import { headRecord, type RunContext, type RuntimeMeta, readLiveHead, tryCommit } from '../../checkpoints/engine.ts';
 import { redeliveryDelayMs } from '../wake/work.ts';
 
 /**

@@ -1,4 +1,3 @@
-import type { HeadMeta, LoadedCheckpoint, RunContext, RuntimeMeta } from '../../checkpoints/engine.ts';
 import {
   append,
   checkSaveFields,
@@ -6,8 +5,12 @@ import {
   encodeModel,
   encodeValues,
   findEarlierWrite,
+  type HeadMeta,
+  type LoadedCheckpoint,
   loadCheckpoint,
   nextSchemaVersion,
+  type RunContext,
+  type RuntimeMeta,
   type SaveFields,
   toBase,
 } from '../../checkpoints/engine.ts';

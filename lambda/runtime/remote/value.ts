@@ -1,5 +1,13 @@
-import type { Doc, LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
-import { decode, loadCheckpoint, type PayloadRef, payloadRefs, storedPayload } from '../../checkpoints/engine.ts';
+import {
+  type Doc,
+  decode,
+  type LoadedCheckpoint,
+  loadCheckpoint,
+  type PayloadRef,
+  payloadRefs,
+  type RunContext,
+  storedPayload,
+} from '../../checkpoints/engine.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 
 /**

@@ -1,5 +1,4 @@
-import type { LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
-import { decodeResults } from '../../checkpoints/engine.ts';
+import { decodeResults, type LoadedCheckpoint, type RunContext } from '../../checkpoints/engine.ts';
 import { type ApprovalRequest, checkApprovalRequest } from '../../core/approval.ts';
 import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';

@@ -1,10 +1,11 @@
-import type { HeadKeyFields, RunContext } from '../../checkpoints/engine.ts';
 import {
   cipherFor,
   firstRecords,
+  type HeadKeyFields,
   hasExpired,
   importRunKey,
   plaintext,
+  type RunContext,
   randomId,
   sideMeta,
   sideRecord,

@@ -1,8 +1,9 @@
-import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
 import {
   cipherFor,
   headRecord,
   metaOnlyRecord,
+  type RunCipher,
+  type RunContext,
   readHead,
   StaleVersionError,
   scanRecords,

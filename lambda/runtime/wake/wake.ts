@@ -1,7 +1,9 @@
-import type { HeadMeta, RunContext, RuntimeMeta } from '../../checkpoints/engine.ts';
 import {
+  type HeadMeta,
   type HeadRecord,
   headRecord,
+  type RunContext,
+  type RuntimeMeta,
   readLiveHead,
   retryOnConflict,
   StaleVersionError,

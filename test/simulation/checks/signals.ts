@@ -1,6 +1,5 @@
 import { plaintext } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
-import type { SignalEvent } from '../../../lambda/runtime/wake/events.ts';
-import { EventLog } from '../../../lambda/runtime/wake/events.ts';
+import { EventLog, type SignalEvent } from '../../../lambda/runtime/wake/events.ts';
 import type { World } from '../world.ts';
 import type { EndedRun } from './history.ts';
 
