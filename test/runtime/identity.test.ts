@@ -308,6 +308,23 @@ describe('code that does not match the journal of a run', () => {
     expect(await run.result()).toBe('found, used');
   });
 
+  it('fails the run when a cached call has the id of a step, instead of using the cached value', async () => {
+    const price = (ctx: AgentContext) => ctx.tool('price', {}, () => 5, { cache: true });
+    const { failed } = await redeployed(
+      async (ctx) => {
+        await price(ctx);
+        await ctx.step('price', () => 6);
+        await ctx.sleep('wait', { hours: 1 });
+      },
+      async (ctx) => {
+        await price(ctx);
+        await price(ctx);
+        await ctx.sleep('wait', { hours: 1 });
+      },
+    );
+    await expect(failed.result()).rejects.toThrow('Operation "price#2" is a tool in this code, but a step was recorded');
+  });
+
   it('fails the run even if the agent catches the error', async () => {
     const { failed } = await redeployed(original, async (ctx) => {
       await ctx.step('find', () => 'other').catch(() => 'caught');

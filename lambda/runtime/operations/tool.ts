@@ -65,9 +65,8 @@ async function runThroughCache<T>(
 ): Promise<T> {
   const { id, hash, kind } = work;
   const { journal, at } = invocation;
-  const existing = entryOf(journal, id, kind);
+  const existing = invocation.recorded(id, kind, hash);
   if (existing?.cached !== undefined) {
-    invocation.recorded(id, kind, hash);
     registerUndo(invocation, work);
     return journal.get(existing.cached)?.value as T;
   }
