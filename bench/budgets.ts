@@ -34,10 +34,10 @@ const LIMITS = {
   ms10MB: 5,
   startKb: 60,
   /** Not in DESIGN.md: limits the growth of all our code in one file, operations and encryption included. */
-  oneFileKb: 97.5,
+  oneFileKb: 99,
   /** Not in DESIGN.md: the size of an agent on the runtime when it was first measured, plus 3 %. */
-  runtimeStartKb: 141,
-  runtimeOneFileKb: 198,
+  runtimeStartKb: 143,
+  runtimeOneFileKb: 202,
   /** What each deployed function may load at its start, the AWS SDK included: the measured size plus 3 %. */
   functionKb: { api: 845, checkpoint: 525, gauge: 491, notify: 505, resume: 515, sweep: 540 },
   importMs: 10,

@@ -1,4 +1,4 @@
-import { show as showDoc } from '../../lambda/checkpoints/engine.ts';
+import { show as showDoc } from '../../lambda/checkpoints/documents.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
 import type { Operator, RunView, Wait } from '../../lambda/operator/operator.ts';

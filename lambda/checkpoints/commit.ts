@@ -210,5 +210,5 @@ async function nameWrite(
 const nameTaken = (at: RunContext, { meta }: CheckpointRecord): WaitstateError =>
   new WaitstateError(
     'NAME_TAKEN',
-    `Another checkpoint of run "${at.run}" has the name "${meta.name}". Choose another name, or pass \`moveName: true\`.`,
+    `Run "${at.run}" has another checkpoint named "${meta.name}". Choose another name, or pass \`moveName: true\`.`,
   );

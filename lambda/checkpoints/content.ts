@@ -166,7 +166,7 @@ export function nextSchemaVersion(at: RunContext, loaded: LoadedCheckpoint): Sch
   if (at.migrator || schema === undefined) return at.migrator?.current;
   throw new WaitstateError(
     'SCHEMA_TOO_NEW',
-    `The state of run "${at.run}" has schema version ${schema}, but this store has no schema. Create the store with the \`schema\` of the agent.`,
+    `The state of run "${at.run}" has schema version ${schema}; this store has no schema. Pass it the \`schema\` of the agent.`,
     { scope: 'run' },
   );
 }

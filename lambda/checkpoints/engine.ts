@@ -28,7 +28,6 @@ export {
 export type { Context, RunContext } from './context.ts';
 export { type CheckpointStoreOptions, type ContextFactory, contextFactory } from './context-factory.ts';
 export { toRunContext, withoutAgentCode, withTenant } from './derived-contexts.ts';
-export { compare } from './document/compare.ts';
 export { decode } from './document/decode.ts';
 export {
   type Doc,
@@ -49,7 +48,6 @@ export {
 export { encode } from './document/encode.ts';
 export { parse } from './document/parse.ts';
 export { type PayloadRef, payloadRefs, readPayloadRef } from './document/payloads.ts';
-export { render, show } from './document/render.ts';
 export { ANY_TYPE } from './document/unknown-instance.ts';
 export { applyEdit, type Draft, type Edit } from './draft.ts';
 export { cipherFor, importRunKey } from './encryption/cipher-for.ts';

@@ -131,8 +131,7 @@ class PayloadValue implements Payload {
 }
 
 const STREAM_NOT_SAVED = 'A payload from a stream can be read only after it was saved.';
-const STREAM_CONSUMED =
-  'The stream of this payload was consumed by a save that failed. Create the payload again from a new stream.';
+const STREAM_CONSUMED = 'A failed save consumed the stream of this payload. Create the payload again.';
 
 /** The reference to a payload of this run, if the predecessor refers to it or this save stored it. */
 export const findPayloadRef = (
@@ -219,7 +218,7 @@ async function* readVerified({ store, partition, cipher, ref }: PayloadLocation)
   if (size !== ref.size || hash.digest('base64url') !== ref.sha256) {
     throw damagedError(
       describePayload(partition, ref),
-      `${ref.size} bytes with hash ${ref.sha256} were stored, but ${size} different bytes were found`,
+      `expected ${ref.size} bytes with hash ${ref.sha256}, found ${size} others`,
     );
   }
   if (buffered) yield buffered;

@@ -18,10 +18,10 @@ export class StaleVersionError extends WaitstateError {
 }
 
 function explain(run: string, expected: number, found: CheckpointSummary | undefined): string {
-  if (!found) return `Run "${run}" has no checkpoint ${expected} that a save could follow. Load the run first.`;
+  if (!found) return `Run "${run}" has no checkpoint ${expected} to follow. Load the run first.`;
   const current = `version ${found.version} (${found.step ? `step "${found.step}", ` : ''}written ${found.savedAt.toISOString()} by ${found.writer})`;
   if (expected === 0)
-    return `Run "${run}" already exists at ${current}. Load it, and pass the loaded checkpoint as \`expectedVersion\`.`;
+    return `Run "${run}" already exists at ${current}. Load it, and pass the checkpoint as \`expectedVersion\`.`;
   const other = found.version === expected ? ' of an earlier run with this id' : '';
-  return `Expected run "${run}" to be at version ${expected}${other}; found ${current}. Load it and try again, or use \`update\`, which retries.`;
+  return `Expected run "${run}" to be at version ${expected}${other}; found ${current}. Load it again, or use \`update\`, which retries.`;
 }

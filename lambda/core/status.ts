@@ -44,7 +44,7 @@ export function checkTransition(run: string, from: Status, to: Status, options: 
   const allowed = TRANSITIONS[from].join(', ') || 'nothing (rewind or fork it instead)';
   throw new WaitstateError(
     'TRANSITION_REFUSED',
-    `Run "${run}" is ${from} and cannot become ${to}. Allowed from ${from}: ${allowed}.`,
+    `Run "${run}" is ${from} and cannot become ${to}. Allowed: ${allowed}.`,
     { scope: 'run' },
   );
 }

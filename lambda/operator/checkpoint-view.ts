@@ -1,6 +1,6 @@
+import { compare, render } from '../checkpoints/documents.ts';
 import {
   type CheckpointSelector,
-  compare,
   type Doc,
   decodeOptions,
   history,
@@ -10,7 +10,6 @@ import {
   type Payload,
   payloadRefs,
   type RunContext,
-  render,
   toCheckpointSummary,
 } from '../checkpoints/engine.ts';
 import { WaitstateError } from '../core/errors.ts';

@@ -47,10 +47,10 @@ describe('a schema migrator', () => {
     [
       'with a step from the top',
       { version: 2, migrations: { 1: add('a'), 2: add('b') } },
-      /must start at a version before 2; found one from 2/,
+      /must start before version 2; found one from 2/,
     ],
     ['with a step from nowhere', { version: 2, migrations: { 1: add('a'), one: add('b') } }, /found one from one/],
-    ['of texts without order', { version: '1.0.0' }, /need an `order`; found version "1.0.0"/],
+    ['of texts without order', { version: '1.0.0' }, /need an `order`; found "1.0.0"/],
     [
       'whose order has not its version',
       { version: '3', order: ['1', '2'] },
@@ -92,6 +92,6 @@ describe('a schema migrator', () => {
       }),
     );
     const late = createMigrator({ version: 2, migrations: { 1: async () => 1 } });
-    expect(() => late.migrate('r', '', 1)).toThrow(/returned a promise/);
+    expect(() => late.migrate('r', '', 1)).toThrow(/not a promise/);
   });
 });

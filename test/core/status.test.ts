@@ -54,7 +54,7 @@ describe('the table of statuses', () => {
 
   test('names the allowed statuses in the error', () => {
     expect(() => checkTransition('trip-42', 'ENDING', 'RUNNING')).toThrow(
-      'Run "trip-42" is ENDING and cannot become RUNNING. Allowed from ENDING: FAILED, CANCELLED.',
+      'Run "trip-42" is ENDING and cannot become RUNNING. Allowed: FAILED, CANCELLED.',
     );
     expect(() => checkTransition('r', 'FAILED', 'RUNNING')).toThrow(/nothing \(rewind or fork it instead\)/);
   });

@@ -112,7 +112,7 @@ describe('a run that the deployed code cannot read', () => {
     const at15 = short.run('r');
     await at15.approve('greet');
     expect(await at15.status()).toBe('READY');
-    expect((await headOf(short.agent, 'r')).work?.parked).toContain('has migrations only from version 2');
+    expect((await headOf(short.agent, 'r')).work?.parked).toContain('migrations start at 2');
     expect(short.invocations).toEqual([{ end: 'skipped', reason: 'parked' }]);
     const whole = testAgents(runV3(), { storage, now: at('16') });
     await whole.settle();

@@ -37,6 +37,7 @@ export const CHECKPOINT_DOORS = [
   'lambda/checkpoints/checkpoint-store.ts',
   'lambda/checkpoints/store-from-environment.ts',
   'lambda/checkpoints/engine.ts',
+  'lambda/checkpoints/documents.ts',
   'lambda/checkpoints/encryption/kms-keys.ts',
   'lambda/checkpoints/operations/operations.ts',
 ] as const;

@@ -1,4 +1,5 @@
-import { type Doc, show } from '../../../lambda/checkpoints/engine.ts';
+import { show } from '../../../lambda/checkpoints/documents.ts';
+import type { Doc } from '../../../lambda/checkpoints/engine.ts';
 import { dim, type Line, lineWidth, type Style, styled, toSpans } from '../../terminal/line.ts';
 import { documentLines } from './document-lines.ts';
 

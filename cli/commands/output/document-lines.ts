@@ -1,4 +1,5 @@
-import { type Doc, type Fields, isFields, isList, show, specialOf } from '../../../lambda/checkpoints/engine.ts';
+import { show } from '../../../lambda/checkpoints/documents.ts';
+import { type Doc, type Fields, isFields, isList, specialOf } from '../../../lambda/checkpoints/engine.ts';
 import { dim, type Line, toSpans, truncate, wrapText } from '../../terminal/line.ts';
 
 /** Formats a document for people, with one key or item on each line, and at most `maxLines` lines. */

@@ -131,7 +131,7 @@ class Decoder {
     if (others) return others.decode(name, data);
     throw new WaitstateError(
       'INVALID_INPUT',
-      `The document contains an instance of ${name}, which is not in \`types\`. Register the class under this name.`,
+      `The document has an instance of ${name}. Register the class in \`types\` under this name.`,
     );
   }
 

@@ -150,8 +150,7 @@ class Encoder {
     // Index keys come first, so checking the last key is enough.
     const keys = this.#keys(array);
     const last = keys.at(-1);
-    if (last !== undefined && !isIndex(last))
-      this.#refuse('is an array with extra properties in addition to its elements; store them separately');
+    if (last !== undefined && !isIndex(last)) this.#refuse('is an array with extra properties; store them separately');
     if (array.length - keys.length > MAX_GAPS)
       this.#refuse(`is an array with more than ${MAX_GAPS} holes; store a Map by index`);
     // Elements are read directly: getters at an index are too rare to pay for a descriptor per element.

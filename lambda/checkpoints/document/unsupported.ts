@@ -2,8 +2,7 @@ import { types } from 'node:util';
 
 /** Why a checkpoint cannot store a value, and what to store instead; completes a sentence that starts with the path. */
 export function describeUnsupported(value: unknown): string {
-  if (typeof value === 'function')
-    return 'is a function; store the data it needs, or a name to look it up by, and create it again after a load';
+  if (typeof value === 'function') return 'is a function; store its data, and create it again after a load';
   if (typeof value === 'symbol') return 'is a symbol; store a string instead';
   if (typeof value !== 'object' || value === null) return 'cannot be stored';
   if (types.isPromise(value)) return 'is a promise; await it and store its result';
@@ -14,7 +13,7 @@ export function describeUnsupported(value: unknown): string {
     return 'is an iterator or a stream; store its items, or create a payload from its bytes';
   const name = className(value);
   if (name === 'Object' || name === '') return 'is an object with a custom prototype; store a plain object';
-  return `is an instance of ${name}; register the class in \`types\`, or store a plain object`;
+  return `is an instance of ${name}; register it in \`types\`, or store a plain object`;
 }
 
 function className(value: object): string {

@@ -127,7 +127,7 @@ function compressBody(at: RunContext, body: Body): Uint8Array {
     return compress(JSON.stringify(body), at.records.compressesSmallBodies);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    const why = 'The state exceeds the maximum length of a string (about 500 MB). Store large parts as payloads.';
+    const why = 'The state exceeds about 500 MB, the longest string. Store large parts as payloads.';
     throw new WaitstateError('UNSUPPORTED_VALUE', why, { cause });
   }
 }

@@ -48,7 +48,7 @@ export function createMigrator(schema: Schema): SchemaMigrator {
     (from) => !order.slice(0, currentIndex).some((rung) => String(rung) === from),
   );
   if (unknown.length > 0)
-    throw invalidSchema(`a migration must start at a version before ${version}; found one from ${unknown.join(', ')}`);
+    throw invalidSchema(`migrations must start before version ${version}; found one from ${unknown.join(', ')}`);
 
   // A state that was saved without a schema has the oldest version.
   const positionOf = (run: string, from: SchemaVersion | undefined): number => {
@@ -56,14 +56,14 @@ export function createMigrator(schema: Schema): SchemaMigrator {
     if (position > currentIndex || position < 0) {
       throw new WaitstateError(
         'SCHEMA_TOO_NEW',
-        `The state of run "${run}" has schema version ${from}, but this code supports versions up to ${version}; newer code wrote it. Deploy that code, or fork from an older checkpoint.`,
+        `The state of run "${run}" has schema version ${from}; this code reads up to ${version}. Deploy the newer code, or fork an older checkpoint.`,
         { scope: 'run' },
       );
     }
     if (position < oldestIndex) {
       throw new WaitstateError(
         'SCHEMA_INVALID',
-        `The state of run "${run}" has schema version ${from}, but this code has migrations only from version ${order[oldestIndex]}. Add the older migrations again.`,
+        `The state of run "${run}" has schema version ${from}; migrations start at ${order[oldestIndex]}. Add the older ones again.`,
         { scope: 'run' },
       );
     }
@@ -83,7 +83,7 @@ export function createMigrator(schema: Schema): SchemaMigrator {
         } catch (cause) {
           throw new WaitstateError(
             'MIGRATION_FAILED',
-            `The migration from schema version ${rung} threw on a state of run "${run}": ${String(cause)}`,
+            `The migration from schema version ${rung} threw on run "${run}": ${String(cause)}`,
             {
               scope: 'run',
               cause,
@@ -93,7 +93,7 @@ export function createMigrator(schema: Schema): SchemaMigrator {
         if (migrated instanceof Promise) {
           throw new WaitstateError(
             'MIGRATION_FAILED',
-            `The migration from schema version ${rung} returned a promise; it must return the new state.`,
+            `The migration from schema version ${rung} must return the new state, not a promise.`,
           );
         }
       }
@@ -104,7 +104,7 @@ export function createMigrator(schema: Schema): SchemaMigrator {
 
 function versionsUpTo(version: SchemaVersion): readonly SchemaVersion[] {
   if (typeof version !== 'number')
-    throw invalidSchema(`versions that are not numbers need an \`order\`; found version ${JSON.stringify(version)}`);
+    throw invalidSchema(`versions that are not numbers need an \`order\`; found ${JSON.stringify(version)}`);
   if (!Number.isSafeInteger(version) || version < 1 || version > 10_000)
     throw invalidSchema(`a version must be a whole number from 1; found ${version}`);
   return Array.from({ length: version }, (_, index) => index + 1);

@@ -1,4 +1,5 @@
-import { type Doc, isFields, show, specialOf } from '../../checkpoints/engine.ts';
+import { show } from '../../checkpoints/documents.ts';
+import { type Doc, isFields, specialOf } from '../../checkpoints/engine.ts';
 import type { Caller } from '../../http/caller.ts';
 import { encodePathId } from '../../http/path-id.ts';
 import { hasRole, OPERATE_ROLES } from '../../http/roles.ts';

@@ -1,4 +1,4 @@
-import { show } from '../../checkpoints/engine.ts';
+import { show } from '../../checkpoints/documents.ts';
 import type { RecordedResult } from '../../operator/recorded-results.ts';
 import { jsonEditor, toEditableJson } from '../json-editor.ts';
 import { type Html, html } from '../markup.ts';

@@ -29,7 +29,7 @@ export function dynamoStorage(options: DynamoStorageOptions = {}): Storage {
     const [option, variable] = table ? ['bucket', BUCKET_VARIABLE] : ['table', TABLE_VARIABLE];
     throw new WaitstateError(
       'INVALID_INPUT',
-      `Storage on DynamoDB and S3 needs a table and a bucket: pass \`${option}\`, or set ${variable}.`,
+      `DynamoDB storage needs a table and a bucket: pass \`${option}\`, or set ${variable}.`,
     );
   }
   return {

@@ -43,7 +43,7 @@ describe('encode refuses, by path,', () => {
     [
       'an instance of an unknown class',
       { u: new Unknown() },
-      'state.u is an instance of Unknown; register the class in `types`',
+      'state.u is an instance of Unknown; register it in `types`',
     ],
     ['a subclass of Array', { u: new Stack() }, 'state.u is an instance of Stack'],
     ['a subclass of Map', new (class Lru extends Map {})(), 'state is an instance of Lru'],

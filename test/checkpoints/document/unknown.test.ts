@@ -8,7 +8,7 @@ describe('an instance of a class that this code does not know', () => {
   const doc: Doc = { spent: { $: ['class', 'money', { cents: 5, at: { $: ['date', 0] } }] } };
 
   it('is rejected by default', () => {
-    expect(() => decode(doc)).toThrow('an instance of money, which is not in `types`');
+    expect(() => decode(doc)).toThrow('an instance of money. Register the class in `types`');
     expect(() => decode(doc, { types: {} })).toThrow('Register the class under this name');
   });
 

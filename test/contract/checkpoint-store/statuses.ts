@@ -36,7 +36,7 @@ export function statusesContract(open: OpenStores): void {
       const saver = store();
       await saver.save({ run, status: 'ENDING' });
       await expect(saver.save({ run, status: 'RUNNING' })).rejects.toThrow(
-        /is ENDING and cannot become RUNNING\. Allowed from ENDING: FAILED, CANCELLED/,
+        /is ENDING and cannot become RUNNING\. Allowed: FAILED, CANCELLED/,
       );
     });
 
