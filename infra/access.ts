@@ -66,7 +66,7 @@ export const CLAIM: Access = { ...SAVE, runKey: ['Decrypt'] };
 
 /** Sends notifications about approvals that it reads by key, and removes decided ones from the inboxes. */
 export const NOTIFY: Access = {
-  table: ['GetItem', 'BatchGetItem', 'PutItem', 'DeleteItem'],
+  table: ['BatchGetItem', 'PutItem', 'DeleteItem'],
   usesLinks: true,
   lists: [],
   objects: ['GetObject'],

@@ -87,7 +87,7 @@ describe('a schema migrator', () => {
         code: 'MIGRATION_FAILED',
         cause,
         message: expect.stringMatching(
-          /from schema version 2 threw on a state of run "trip-42": TypeError: x is undefined/,
+          /from schema version 2 threw on run "trip-42": TypeError: x is undefined/,
         ),
       }),
     );

@@ -9,7 +9,7 @@ describe('an instance of a class that this code does not know', () => {
 
   it('is rejected by default', () => {
     expect(() => decode(doc)).toThrow('an instance of money. Register the class in `types`');
-    expect(() => decode(doc, { types: {} })).toThrow('Register the class under this name');
+    expect(() => decode(doc, { types: {} })).toThrow('Register the class in `types` under this name');
   });
 
   it('is kept with `ANY_TYPE`, and saved again unchanged', () => {

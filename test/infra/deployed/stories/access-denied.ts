@@ -50,7 +50,7 @@ export function accessDenied(): void {
         await account.flow();
         const failed = account.invocations.filter(({ label, error }) => label === 'Agent-orders' && error);
         expect(failed[0]).toMatchObject({ error: { code: 'STORAGE_DENIED' } });
-        expect(failed[0]?.error?.errorMessage).toMatch(/allow s3:PutObject on S3 bucket/);
+        expect(failed[0]?.error?.errorMessage).toMatch(/allow s3:PutObject on the S3 bucket/);
         expect(['READY', 'RUNNING']).toContain(await statusOf(account, 'orders'));
       });
 

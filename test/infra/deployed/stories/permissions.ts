@@ -16,7 +16,7 @@ const EXPLAINED: Readonly<Record<string, readonly string[]>> = {
     's3:ListBucket on Bucket',
   ),
   'Checkpoints are loaded by name, and several approvals of a run are read at once.': each(
-    'Agent Checkpoint Resume Sweep',
+    'Checkpoint Resume',
     'dynamodb:BatchGetItem on Table',
   ),
   'Signals that arrived before their run are consumed, and ended approvals leave the inboxes.': each(

@@ -43,7 +43,7 @@ export function tenants(): void {
       await account.invoke('Agent-orders', { run: 'o-2', tenant: 'globex' });
       const [failed] = account.invocations.filter(({ error }) => error);
       expect(failed).toMatchObject({ label: 'Agent-orders', error: { code: 'STORAGE_DENIED' } });
-      expect(failed?.error?.errorMessage).toMatch(/allow dynamodb:\w+ on DynamoDB table/);
+      expect(failed?.error?.errorMessage).toMatch(/allow dynamodb:\w+ on the DynamoDB table/);
       expect(new Set(denied().map(({ by }) => by))).toEqual(new Set(['Agent-orders']));
     });
 
@@ -54,7 +54,7 @@ export function tenants(): void {
       const request = { waitstate: 1, action: 'start', tenant, run: 'x', agent: 'quotes' };
       const { result, lines } = await account.invoke(label, request);
       expect(result).toMatchObject({ ok: false, error: { code: 'STORAGE_DENIED' } });
-      expect(lines.join()).toMatch(/allow dynamodb:\w+ on DynamoDB table/);
+      expect(lines.join()).toMatch(/allow dynamodb:\w+ on the DynamoDB table/);
       const [TableName = ''] = account.storage.tables.keys();
       const { Items = [] } = await account.storage.client.send(new ScanCommand({ TableName }));
       expect(Items.filter(({ pk }) => pk?.S === `${tenant}/x`)).toEqual([]);
