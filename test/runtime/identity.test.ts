@@ -322,7 +322,9 @@ describe('code that does not match the journal of a run', () => {
         await ctx.sleep('wait', { hours: 1 });
       },
     );
-    await expect(failed.result()).rejects.toThrow('Operation "price#2" is a tool in this code, but a step was recorded');
+    await expect(failed.result()).rejects.toThrow(
+      'Operation "price#2" is a tool in this code, but a step was recorded',
+    );
   });
 
   it('fails the run even if the agent catches the error', async () => {
