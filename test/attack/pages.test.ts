@@ -31,12 +31,20 @@ describe('the console under hostile requests', () => {
     const own = createArsenal(scene);
     const arsenal = { ...own, samples: own.samples.map((sample) => ({ ...sample, ...FIELDS })) };
     const described = operationsOf(scene.openApi);
-    const statuses = await attack(scene, toOperation(page, names), { runs: RUNS, arsenal, described });
-    expect([...statuses], 'Some requests must succeed.').toContainEqual(expect.toSatisfy((status) => status < 400));
+    const statuses = new Set<number>();
+    const hasSucceeded = () => [...statuses].some((status) => status < 400);
+    // Requests are random: now and then no request of a round succeeds.
+    for (let round = 0; round < MAX_ROUNDS && !hasSucceeded(); round++) {
+      const answered = await attack(scene, toOperation(page, names), { runs: RUNS, arsenal, described });
+      for (const status of answered) statuses.add(status);
+    }
+    expect(hasSucceeded(), 'Some requests must succeed.').toBe(true);
   });
 
   test('leaves all data out of the attacker’s reach unchanged', () => expectUnharmed(scene, before));
 });
+
+const MAX_ROUNDS = 5;
 
 // Values for forms and queries with which requests succeed.
 const FIELDS = {

@@ -61,7 +61,11 @@ describe('docs/reference/command-line.md', () => {
       ['`runs`', ['runs'], ['parent', 'retentionSeconds']],
       ['`history`', ['history', 'trip-1', '--from', '3', '--to', '3'], ['name']],
       ['`diff`', ['diff', 'trip-1'], []],
-      ['`approvals`, `approve`, `reject`, `remind`, `withdraw`', ['approvals', 'trip-1'], ['changed']],
+      [
+        '`approvals`, `approve`, `reject`, `remind`, `withdraw`',
+        ['approvals', 'trip-1'],
+        ['changed', 'withdrawnBecause'],
+      ],
       ['`start`', ['start', 'travel'], []],
       ['`signal`', ['signal', 'trip-1', 'departed'], []],
       ['`fork`', ['fork', 'trip-1'], []],
