@@ -15,7 +15,9 @@ const pages = createApi({
   telemetry: { log: () => {}, count: () => {} },
 })
   .routes.filter(({ method, path }) => method !== 'ALL' && (path.startsWith('/console') || path === '/'))
-  .map(({ method, path }) => ({ method, path: path.replaceAll(/:(\w+)/g, '{$1}') }));
+  .map(({ method, path }) => ({ method, path: path.replaceAll(/:(\w+)/g, '{$1}') }))
+  // Cancelling ends the runs that the other forms need.
+  .toSorted((a, b) => Number(a.path.endsWith('/cancel')) - Number(b.path.endsWith('/cancel')));
 
 describe('the console under hostile requests', () => {
   let scene: AttackScene;
@@ -38,7 +40,7 @@ describe('the console under hostile requests', () => {
       const answered = await attack(scene, toOperation(page, names), { runs: RUNS, arsenal, described });
       for (const status of answered) statuses.add(status);
     }
-    expect(hasSucceeded(), 'Some requests must succeed.').toBe(true);
+    expect(hasSucceeded(), `Some requests must succeed; found ${[...statuses].join(', ')}.`).toBe(true);
   });
 
   test('leaves all data out of the attacker’s reach unchanged', () => expectUnharmed(scene, before));
