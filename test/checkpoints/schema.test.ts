@@ -86,9 +86,7 @@ describe('a schema migrator', () => {
       expect.objectContaining({
         code: 'MIGRATION_FAILED',
         cause,
-        message: expect.stringMatching(
-          /from schema version 2 threw on run "trip-42": TypeError: x is undefined/,
-        ),
+        message: expect.stringMatching(/from schema version 2 threw on run "trip-42": TypeError: x is undefined/),
       }),
     );
     const late = createMigrator({ version: 2, migrations: { 1: async () => 1 } });
