@@ -54,7 +54,7 @@ describe('a run under hostile conditions', () => {
     const mailer = agent({ name: 'mailer', run: async () => 'mailed' }, { storage });
     const run = await payments.start({}, { id: 'r' });
     const claimant = { by: 'x', until: Date.now() + 60_000 };
-    expect(await mailer.invoke({ run: 'r' }, claimant)).toEqual({ end: 'skipped', reason: 'not its own' });
+    expect(await mailer.invoke({ run: 'r' }, claimant)).toEqual({ end: 'skipped', reason: 'other agent' });
     expect(await payments.invoke({ run: 'r' }, claimant)).toMatchObject({ end: 'finished' });
     expect(await run.result()).toBe('paid');
   });

@@ -54,7 +54,7 @@ export interface ClaimedRun {
 }
 
 /** Why a run was not claimed. */
-export type Skipped = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone' | 'not its own';
+export type Skipped = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone' | 'other agent';
 
 // A lease lasts longer than the function, because clocks differ.
 const LEASE_GRACE_MS = 2_000;
@@ -73,7 +73,7 @@ export async function claim(
       const loaded = await loadCheckpoint(at);
       const { work = NO_WORK } = loaded.head.meta;
       const { agent: agentName = agent.name } = loaded.head.meta;
-      if (agentName !== agent.name) return 'not its own';
+      if (agentName !== agent.name) return 'other agent';
       const skipped = skipReason(loaded.head.meta, claimant, at.now());
       if (skipped) return skipped;
       if (await isPaused(at, agent.name)) return 'paused';
