@@ -35,9 +35,9 @@ const LIMITS = {
   startKb: 60,
   /** Not in DESIGN.md: limits the growth of all our code in one file, operations and encryption included. */
   oneFileKb: 99,
-  /** Not in DESIGN.md: limits the growth of an agent on the runtime; last raised from 141 and 198. */
-  runtimeStartKb: 143,
-  runtimeOneFileKb: 202,
+  /** Not in DESIGN.md: limits the growth of an agent on the runtime; last raised from 143 and 202. */
+  runtimeStartKb: 147,
+  runtimeOneFileKb: 213,
   /** What each deployed function may load at its start, the AWS SDK included: the measured size plus 3 %. */
   functionKb: { api: 845, checkpoint: 525, gauge: 491, notify: 505, resume: 515, sweep: 540 },
   importMs: 10,

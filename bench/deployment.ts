@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { contextFactory } from '../lambda/checkpoints/context-factory.ts';
 import type { AgentFunctions } from '../lambda/handlers/agent-functions.ts';
-import { createApiHandler, type HttpResponse } from '../lambda/handlers/api.ts';
-import { createGaugeHandler } from '../lambda/handlers/gauge.ts';
-import { createNotifyHandler } from '../lambda/handlers/notify.ts';
-import { createResumeHandler } from '../lambda/handlers/resume.ts';
+import { createApiHandler, type HttpResponse } from '../lambda/handlers/factories/create-api-handler.ts';
+import { createGaugeHandler } from '../lambda/handlers/factories/create-gauge-handler.ts';
+import { createNotifyHandler } from '../lambda/handlers/factories/create-notify-handler.ts';
+import { createResumeHandler } from '../lambda/handlers/factories/create-resume-handler.ts';
+import { createSweepHandler, type SweepResponse } from '../lambda/handlers/factories/create-sweep-handler.ts';
 import { STREAM_FILTERS } from '../lambda/handlers/stream-filters.ts';
 import type { StreamRecord } from '../lambda/handlers/stream-records.ts';
-import { createSweepHandler, type SweepResponse } from '../lambda/handlers/sweep.ts';
 import type { AgentOptions, AnyAgent } from '../lambda/index.ts';
 import type { Metric, Telemetry } from '../lambda/runtime/telemetry.ts';
 import type { Storage } from '../lambda/storage/ports.ts';

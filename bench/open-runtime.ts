@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dynamoStorage } from '../lambda/dynamodb.ts';
-import type { Agent, AgentOptions, AnyAgent, InvokeResult } from '../lambda/index.ts';
+import type { Agent, AgentOptions, AnyAgent } from '../lambda/index.ts';
+import type { InvokeResult } from '../lambda/runtime.ts';
 import { createDynamoTarget } from './systems.ts';
 import type { Wire } from './wire.ts';
 import { RUN } from './works.ts';

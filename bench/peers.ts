@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { print } from './table.ts';
@@ -58,15 +57,18 @@ function sqliteLoads(): boolean {
   }
 }
 
-/** The headers in the `node` package, so that native modules are built for the Node version that runs this. */
+/** Headers of the Node version that runs this, with which native modules are built. */
 function nodeHeaders(): { npm_config_nodedir?: string } {
-  try {
-    const ofNode = createRequire(createRequire(import.meta.url).resolve('node/package.json'));
-    const nodedir = dirname(ofNode.resolve(`node-${process.platform}-${process.arch}/package.json`));
-    return existsSync(join(nodedir, 'include/node/node.h')) ? { npm_config_nodedir: nodedir } : {};
-  } catch {
-    return {};
-  }
+  const installed = join(FOLDER, 'node_modules', `node-${process.platform}-${process.arch}`);
+  const nodedir = [dirname(dirname(process.execPath)), installed].find(hasHeaders);
+  return nodedir === undefined ? {} : { npm_config_nodedir: nodedir };
+}
+
+function hasHeaders(nodedir: string): boolean {
+  const file = join(nodedir, 'include/node/node_version.h');
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const numbers = ['MAJOR', 'MINOR', 'PATCH'].map((part) => new RegExp(`NODE_${part}_VERSION (\\d+)`).exec(text)?.[1]);
+  return numbers.join('.') === process.versions.node;
 }
 
 export type SqliteWork = 'steps' | 'steps-full' | 'function' | 'conversation';

@@ -18,7 +18,7 @@ export async function runCosts(wire: Wire, turns: number): Promise<RunCosts> {
   const [first, second] = [await dynamoStore(wire), await dynamoStore(wire)];
   const plain = await measureCounts(wire, () => threeSteps(first(), {}));
   const full = await measureCounts(wire, () =>
-    threeSteps(second(), { owner: 'ada', retentionSeconds: 86_400, agent: 'trip', tags: ['vip'] }),
+    threeSteps(second(), { owner: 'ada', retention: { days: 1 }, agent: 'trip', tags: ['vip'] }),
   );
   printCosts(
     'A 3-step run from start to end: created, three steps of 1.2 KB, SUCCEEDED (five checkpoints), indexes included.',

@@ -20,7 +20,7 @@ export interface RuntimeCosts {
 /** Prints the cost of everything in a run except single steps: start, end, approvals, signals, child runs and resumes. */
 export async function runtimeCosts(wire: Wire, resumes: readonly number[]): Promise<RuntimeCosts> {
   const plain = await threeSteps(wire, {});
-  const full = await threeSteps(wire, { owner: 'ada', retentionSeconds: 86_400, tags: ['vip'], timeout: { days: 7 } });
+  const full = await threeSteps(wire, { owner: 'ada', retention: { days: 1 }, tags: ['vip'], timeout: { days: 7 } });
   printCosts('A 3-step run of the runtime from start to end: started, claimed, three steps of 1 KB, SUCCEEDED.', {
     plain,
     'with owner, tag, retention and timeout': full,

@@ -1,6 +1,7 @@
 import { headRecord, readHead } from '../lambda/checkpoints/format/records.ts';
 import { toPartition } from '../lambda/core/ids.ts';
-import { agent, sweepDue } from '../lambda/index.ts';
+import { agent } from '../lambda/index.ts';
+import { sweepDue } from '../lambda/runtime.ts';
 import { HEAD_KEY } from '../lambda/storage/keys.ts';
 import type { Write } from '../lambda/storage/ports.ts';
 import { measureCounts, printCosts } from './costs.ts';

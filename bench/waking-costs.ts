@@ -1,5 +1,6 @@
 import { createApi } from '../lambda/api/app.ts';
-import { agent, sweepDue } from '../lambda/index.ts';
+import { type Approver, agent } from '../lambda/index.ts';
+import { sweepDue } from '../lambda/runtime.ts';
 import { type Costs, measureCounts } from './costs.ts';
 import { addCounts, type Counts, countsSince, NO_COUNTS } from './counts.ts';
 import { invoke, openRuntime } from './open-runtime.ts';
@@ -27,7 +28,7 @@ function createLapCounter(wire: Wire) {
 const sum = (...counts: readonly Counts[]): Counts => counts.reduce(addCounts, NO_COUNTS);
 
 /** The cost of an approval: suspending, deciding, and the claim that reads the decision. Notifying is counted separately. */
-export async function approvalCosts(wire: Wire, approvers: readonly string[]): Promise<Costs> {
+export async function approvalCosts(wire: Wire, approvers: readonly Approver[]): Promise<Costs> {
   const open = await openRuntime(wire);
   const { begin, lap } = createLapCounter(wire);
   let claim = NO_COUNTS;
@@ -47,7 +48,7 @@ export async function approvalCosts(wire: Wire, approvers: readonly string[]): P
   return { suspend, decide, claim, all: sum(suspend, decide, claim), 'notification, by a sweep': notify };
 }
 
-const refundsAgent = (approvers: readonly string[], asking?: () => Promise<void>, decided?: () => Promise<void>) =>
+const refundsAgent = (approvers: readonly Approver[], asking?: () => Promise<void>, decided?: () => Promise<void>) =>
   agent({
     name: 'refunds',
     async run(ctx) {

@@ -8,7 +8,7 @@ for (const stream of [process.stdout, process.stderr])
 if (!isSupportedNode(process.versions.node)) {
   // The modules below may not load on an older Node.
   process.stderr.write(
-    `✗ Waitstate needs Node ${NODE.minVersion} or later; this is Node ${process.versions.node}.\n  ${NODE.advice}\n`,
+    `✗ Waitstate needs Node ${NODE.minVersion} or later; this is ${process.version}. ${NODE.advice}\n`,
   );
   process.exitCode = 1;
 } else {

@@ -1,4 +1,4 @@
-// Keep in sync with `engines` in package.json.
+// Keep in sync with `engines` in package.json and the check in lambda/checkpoints/format/compression.ts.
 const MIN_VERSION = [22, 15] as const;
 
 /** The oldest supported version of Node, and how to get one. */

@@ -11,7 +11,7 @@ import { roleNameVisibleTo } from './other-stacks.ts';
 export interface ApiPermission {
   readonly routes: readonly (readonly [HttpMethod, string])[];
   readonly roles: readonly Role[];
-  readonly answersForOthers?: boolean;
+  readonly decidesForOthers?: boolean;
 }
 
 const { ANY, GET, POST } = HttpMethod;
@@ -28,7 +28,7 @@ export const APPROVE: ApiPermission = {
     [POST, '/api/runs/*/approvals/*/decide'],
   ],
   roles: ['approver'],
-  answersForOthers: true,
+  decidesForOthers: true,
 };
 
 /** Reads runs and approvals. */
@@ -64,7 +64,7 @@ export class CallerRegistry {
   grant(
     endpoint: HttpEndpoint,
     grantee: IGrantable,
-    { routes, roles, answersForOthers }: ApiPermission,
+    { routes, roles, decidesForOthers }: ApiPermission,
     tenant: string,
   ): Grant {
     const arn = callerArn(endpoint, grantee);
@@ -77,7 +77,7 @@ export class CallerRegistry {
       ...known,
       tenant,
       roles: [...new Set([...(known?.roles ?? []), ...roles])],
-      ...(answersForOthers && { answersForOthers }),
+      ...(decidesForOthers && { decidesForOthers }),
     });
     const resourceArns = routes.map(([method, path]) => endpoint.routeArn(method, path));
     acknowledgeWildcards(grantee.grantPrincipal, resourceArns, 'Paths contain ids of runs, and the API has one stage.');

@@ -43,7 +43,7 @@ const durations: Check = ({ retention, sweepEvery }, fail) => {
   const seconds = toSeconds(retention);
   if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_SECONDS))
     fail(
-      `\`retention\` must be whole seconds, from 1 to ${MAX_SECONDS}; found ${retention}. Omit it to keep runs forever.`,
+      `\`retention\` must be whole seconds, from 1 to ${MAX_SECONDS} (100 years); found ${retention}. Omit it to keep runs forever.`,
     );
   const minutes = (toSeconds(sweepEvery) ?? 60) / 60;
   if (!(Number.isInteger(minutes) && minutes >= 1 && minutes <= 60))

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
-import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
+import { type Grant, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
@@ -36,7 +37,7 @@ export class ExampleStack extends Stack {
       retention: Duration.days(90),
       ...(disposable && { removalPolicy: RemovalPolicy.DESTROY }),
       ...(operators && {
-        iamCallers: { [operator]: { tenant: 'default', roles: ['operator', 'approver'], answersForOthers: true } },
+        iamCallers: { [operator]: { tenant: 'default', roles: ['operator', 'approver'], decidesForOthers: true } },
       }),
     });
     const addExample = (name: string, environment: Readonly<Record<string, string>> = {}) =>
@@ -44,8 +45,9 @@ export class ExampleStack extends Stack {
         entry: fileURLToPath(new URL(`../examples/${name}/agent.ts`, import.meta.url)),
         environment,
       });
-    addExample('refunds');
-    addExample('travel');
+    const table = newExamplesTable(this);
+    for (const name of ['refunds', 'travel'])
+      grantExamplesTable(table, addExample(name, { EXAMPLES_TABLE: table.tableName }));
     const assistant = addExample('model-loop', model ? { WAITSTATE_MODEL: model } : {});
     if (model) this.#grantInvokeModel(assistant, model);
     if (email)
@@ -70,3 +72,17 @@ export class ExampleStack extends Stack {
       acknowledgeWildcards(fn.role, [modelArn], 'An inference profile invokes its model in regions that it chooses.');
   }
 }
+
+/** The table of the simulated services. It is deleted with the stack, and has no data of runs. */
+export const newExamplesTable = (stack: Stack): Table =>
+  new Table(stack, 'ExamplesTable', {
+    partitionKey: { name: 'service', type: AttributeType.STRING },
+    sortKey: { name: 'key', type: AttributeType.STRING },
+    billingMode: BillingMode.PAY_PER_REQUEST,
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+
+/** Lets the function of an example use the table; a transaction needs the permission of each write in it. */
+export const grantExamplesTable = (table: Table, fn: IFunction): Grant =>
+  table.grant(fn, ...['GetItem', 'Query', 'PutItem', 'UpdateItem'].map((action) => `dynamodb:${action}`));

@@ -4,5 +4,5 @@ export type { Role as CallerRole } from '../lambda/http/caller.ts';
 export type { AgentProps, FunctionAgentProps } from './agents.ts';
 export { cognitoIssuer } from './cognito-issuer.ts';
 export type { EntryAgentProps } from './entry-function.ts';
-export { type TenantOptions, Waitstate } from './waitstate.ts';
+export { type CallerOptions, type TenantOptions, Waitstate } from './waitstate.ts';
 export type { JwtProps, WaitstateProps } from './waitstate-props.ts';

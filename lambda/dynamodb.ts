@@ -2,6 +2,7 @@ import { type CheckpointStore, createCheckpointStore } from './checkpoints/check
 import type { CheckpointStoreOptions } from './checkpoints/engine.ts';
 import { type DynamoStorageOptions, dynamoStorage } from './storage/dynamodb/dynamo-storage.ts';
 
+export { STREAM_FILTERS } from './handlers/stream-filters.ts';
 export { STREAM, TABLE, TIME_TO_LIVE } from './storage/dynamodb/table.ts';
 export { type DynamoStorageOptions, dynamoStorage };
 

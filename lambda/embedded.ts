@@ -1,8 +1,8 @@
 import { type CheckpointStore, createCheckpointStore } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/engine.ts';
-import { embeddedStorage } from './storage/embedded/embedded-storage.ts';
+import { type EmbeddedStorageOptions, embeddedStorage } from './storage/embedded/embedded-storage.ts';
 
-export { embeddedStorage };
+export { type EmbeddedStorageOptions, embeddedStorage };
 
 export interface EmbeddedStoreOptions extends CheckpointStoreOptions {
   /** The folder for all data; several processes can share it. @default `.waitstate` in the working directory */

@@ -1,4 +1,5 @@
-export type { Crash } from './runtime/testing/steps.ts';
-export { type TestEnvironment, type TestOptions, testAgents } from './runtime/testing/test-agents.ts';
-export { TestClock } from './runtime/testing/test-clock.ts';
-export type { TestRun } from './runtime/testing/test-run.ts';
+export type { RunExpectation } from './testing/run-expectation.ts';
+export type { StepFault } from './testing/step-faults.ts';
+export { type FaultCount, type TestEnvironment, type TestOptions, testAgents } from './testing/test-agents.ts';
+export { TestClock } from './testing/test-clock.ts';
+export type { TestRun } from './testing/test-run.ts';

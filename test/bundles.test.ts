@@ -48,10 +48,25 @@ describe('a bundled program', () => {
     [
       'dynamodb',
       'S3, encryption, operator functions and error explanations',
-      ['checkpoints/verify', 'checkpoints/encrypting', 'storage/s3/s3-payloads', 'storage/aws-errors'],
+      [
+        'checkpoints/operations/verify',
+        'checkpoints/encryption/run-key',
+        'storage/s3/s3-payloads',
+        'storage/aws/to-storage-error',
+      ],
     ],
-    ['index', 'DynamoDB, S3 and KMS', ['dynamodb', 'storage/s3/s3-payloads', 'kms']],
-  ] as const)('of %s.ts loads %s only on first use', async (entry, _, lates) => {
+    [
+      'index',
+      'DynamoDB, S3, KMS and the conversion of transact items',
+      [
+        'storage/dynamodb/dynamo-storage',
+        'storage/s3/s3-payloads',
+        'checkpoints/encryption/kms-keys',
+        'runtime/operations/transact',
+        'storage/dynamodb/transact/marshal-value',
+      ],
+    ],
+  ] as const)('with the entry %s.ts loads %s only on first use', async (entry, _, lates) => {
     const { metafile } = await build({
       entryPoints: [`lambda/${entry}.ts`],
       bundle: true,
@@ -72,10 +87,14 @@ describe('a bundled program', () => {
     }
     const files = [...loaded].flatMap((output) => Object.keys(metafile.outputs[output]?.inputs ?? {}));
     expect(files).toContain('lambda/checkpoints/append.ts');
-    for (const late of lates) expect(files).not.toContain(`lambda/${late}.ts`);
+    const bundled = Object.keys(metafile.inputs);
+    for (const late of lates) {
+      expect(bundled).toContain(`lambda/${late}.ts`);
+      expect(files).not.toContain(`lambda/${late}.ts`);
+    }
   });
 
-  test('of the CLI imports only declared dependencies, and AWS packages only on demand', async () => {
+  test('imports only declared dependencies and, on demand, AWS packages when it is the CLI', async () => {
     const { metafile } = await build({
       ...{
         entryPoints: ['cli/main.ts', 'cli/dev/processes/invoke.ts', 'cli/dev/agents/describe.ts'],

@@ -73,7 +73,7 @@ export async function deploymentUnits(wire: Wire): Promise<DeploymentUnits> {
   const gauge = await during(deployed.gauge);
   const metricCount = metrics.size;
   const plainRun = await during(() => at(trip).start({ to: 'Lisbon' }, { id: RUN }));
-  const full = { owner: 'ada', tags: ['vip'], timeout: { days: 7 }, retentionSeconds: RETENTION_DAYS * 24 * 3600 };
+  const full = { owner: 'ada', tags: ['vip'], timeout: { days: 7 }, retention: { days: RETENTION_DAYS } };
   const fullRun = await during(() => at(trip).start({ to: 'Lisbon' }, { id: `${RUN}-full`, ...full }));
 
   await at(approving.agent).start({ orderId: 'o-17' }, { id: `${RUN}-asks` });

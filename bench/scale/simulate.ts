@@ -63,7 +63,7 @@ export async function simulate(hundreds: number): Promise<Simulated> {
   for (const { kind, tenant, id, owner } of runs) {
     await deployed
       .at(kind.agent, tenant)
-      .start({ order: 'o-17' } as never, { id, owner, retentionSeconds: RETENTION_DAYS * 24 * 3600 });
+      .start({ order: 'o-17' } as never, { id, owner, retention: { days: RETENTION_DAYS } });
     await deployed.flow();
   }
   for (const { kind, tenant, id } of runs) {

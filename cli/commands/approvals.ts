@@ -1,3 +1,4 @@
+import { checkPerson } from '../../lambda/core/approval.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
@@ -38,7 +39,9 @@ function findApprovals(
   if (group && person === undefined)
     throw new WaitstateError('INVALID_INPUT', '--group needs --person: it names the groups of that person.');
   if (run !== undefined) return operator.approvals(run);
-  return person === undefined ? operator.pendingApprovals() : operator.inbox(person, omitUndefined({ groups: group }));
+  return person === undefined
+    ? operator.pendingApprovals()
+    : operator.inbox(checkPerson('--person', person), omitUndefined({ groups: group }));
 }
 
 const columns = (now: number, isOfRun: boolean): readonly Column<ApprovalDocument>[] => [
@@ -57,7 +60,12 @@ const columns = (now: number, isOfRun: boolean): readonly Column<ApprovalDocumen
         },
       ]
     : []),
-  { title: 'REQUESTED', cell: ({ askedAt }) => formatRelativeTime(askedAt, now), align: 'right', dropPriority: 4 },
+  {
+    title: 'REQUESTED',
+    cell: ({ requestedAt }) => formatRelativeTime(requestedAt, now),
+    align: 'right',
+    dropPriority: 4,
+  },
   ...(isOfRun
     ? []
     : [

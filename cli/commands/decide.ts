@@ -1,3 +1,4 @@
+import { checkPerson } from '../../lambda/core/approval.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
@@ -39,10 +40,10 @@ export async function decide(session: Session, decision: DecideArguments, option
   const approval = await findApproval(target.operator, decision.run, decision.approval);
   const decided = await target.operator.decide(decision.run, {
     approval: approval.id,
-    by,
+    by: checkPerson('Who decides', by),
     answer: decision.answer,
     // The decision applies only to the request that was just read.
-    ...(approval.status === 'PENDING' && { shown: approval.shown }),
+    ...(approval.status === 'PENDING' && { contentHash: approval.contentHash }),
     ...omitUndefined({ groups: options.group, comment: options.comment, edits }),
   });
   await printResult(session, decided, () => decisionLines(decided, terminal.columns));

@@ -9,7 +9,7 @@ import { statusText } from '../terminal/status-style.ts';
 import { type Column, formatTable } from '../terminal/table.ts';
 import { formatRelativeTime } from '../terminal/times.ts';
 import { pluralize, printList } from './output/print-result.ts';
-import { stretchLabel } from './output/timeline-lines.ts';
+import { spanLabel } from './output/timeline-lines.ts';
 
 export interface HistoryOptions extends CommonOptions {
   readonly from?: number;
@@ -35,15 +35,15 @@ export async function history(session: Session, run: string, options: HistoryOpt
   const inOrder = newestFirst ? read.checkpoints.toReversed() : read.checkpoints;
   const isExtra = newestFirst ? inOrder.length > limit : before > 0;
   const found = isExtra ? inOrder.slice(1) : inOrder;
-  const isMore = read.isMore || (newestFirst && isExtra);
-  const labels = new Map(buildTimeline(inOrder).spans.map((each) => [each.checkpoint?.version, stretchLabel(each)]));
+  const hasMore = read.hasMore || (newestFirst && isExtra);
+  const labels = new Map(buildTimeline(inOrder).spans.map((each) => [each.checkpoint?.version, spanLabel(each)]));
   const { terminal, isJson } = session;
-  const earlier = isMore && newestFirst ? (found[0]?.version ?? 1) - 1 : 0;
+  const earlier = hasMore && newestFirst ? (found[0]?.version ?? 1) - 1 : 0;
   if (earlier > 0 && !isJson)
     terminal.printErr(dim(`${pluralize(earlier, 'earlier checkpoint')} not shown. Use --all, or --from VERSION.`));
   await printList(session, found, () => formatTable(columns(terminal.now(), labels), found, terminal.columns));
   const [last] = found.slice(-1);
-  if (isMore && !newestFirst && !isJson && last)
+  if (hasMore && !newestFirst && !isJson && last)
     terminal.printErr(dim(`There are more. Use --from ${last.version + 1}.`));
 }
 
@@ -54,7 +54,7 @@ export async function collectHistory(
   query: HistoryQuery,
   limit: number,
   onProgress: (count: number) => void = () => {},
-): Promise<{ readonly checkpoints: readonly CheckpointSummary[]; readonly isMore: boolean }> {
+): Promise<{ readonly checkpoints: readonly CheckpointSummary[]; readonly hasMore: boolean }> {
   const checkpoints: CheckpointSummary[] = [];
   let next: number | undefined;
   do {
@@ -68,7 +68,7 @@ export async function collectHistory(
     onProgress(checkpoints.length);
     next = page.next;
   } while (next !== undefined && checkpoints.length < limit);
-  return { checkpoints, isMore: next !== undefined };
+  return { checkpoints, hasMore: next !== undefined };
 }
 
 /** The labels of checkpoints by version, as in the timeline. */

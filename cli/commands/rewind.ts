@@ -26,11 +26,13 @@ export async function rewind(
   const target = await session.openTarget();
   const { operator } = target;
   const to = await operator.checkpoint(run, parseCheckpoint(version));
-  const { version: newest, openApprovals } = await operator.run(run);
+  const { version: newest, pendingApprovals } = await operator.run(run);
   const after = newest - to.version;
   const consequences = [
     ...(after > 0 ? [`${pluralize(after, 'later checkpoint')} will no longer apply`] : []),
-    ...(openApprovals.length > 0 ? [`${pluralize(openApprovals.length, 'pending approval')} will be withdrawn`] : []),
+    ...(pendingApprovals.length > 0
+      ? [`${pluralize(pendingApprovals.length, 'pending approval')} will be withdrawn`]
+      : []),
   ];
   const step = to.step === undefined ? '' : ` ("${to.step}")`;
   const why = consequences.length > 0 ? `: ${consequences.join(', ')}.` : '.';

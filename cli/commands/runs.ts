@@ -36,10 +36,10 @@ export async function runs(session: Session, options: RunsOptions): Promise<void
     for await (const { runs } of runPages(operator, query, limit)) await printList(session, runs, () => []);
     return;
   }
-  const { found, isMore } = await collectRuns(operator, query, limit);
+  const { found, hasMore } = await collectRuns(operator, query, limit);
   if (found.length === 0) terminal.printErr(dim('No runs found.'));
   else terminal.print(...formatTable(columns(terminal.now()), found, terminal.columns));
-  if (isMore) terminal.printErr(dim(`There are more. Use --limit ${limit * 5}, or --all.`));
+  if (hasMore) terminal.printErr(dim(`There are more. Use --limit ${limit * 5}, or --all.`));
 }
 
 /** Reads up to `limit` runs, page by page. */
@@ -59,9 +59,9 @@ export async function collectRuns(
   operator: Operator,
   query: RunsQuery,
   limit: number,
-): Promise<{ readonly found: readonly RunSummary[]; readonly isMore: boolean }> {
+): Promise<{ readonly found: readonly RunSummary[]; readonly hasMore: boolean }> {
   const pages = await Array.fromAsync(runPages(operator, query, limit));
-  return { found: pages.flatMap(({ runs }) => runs), isMore: pages.at(-1)?.cursor !== undefined };
+  return { found: pages.flatMap(({ runs }) => runs), hasMore: pages.at(-1)?.cursor !== undefined };
 }
 
 const columns = (now: number): readonly Column<RunSummary>[] => [
@@ -71,7 +71,7 @@ const columns = (now: number): readonly Column<RunSummary>[] => [
   { title: 'STEP', cell: ({ statusChange }) => statusChange.step ?? '', minWidth: 8, dropPriority: 3 },
   { title: 'OWNER', cell: ({ owner = '' }) => owner, minWidth: 6, dropPriority: 4 },
   { title: 'TAGS', cell: ({ tags }) => tags.join(' '), minWidth: 6, dropPriority: 5 },
-  { title: 'TOUCHED', cell: ({ touchedAt }) => formatRelativeTime(touchedAt, now), align: 'right', dropPriority: 1 },
+  { title: 'UPDATED', cell: ({ updatedAt }) => formatRelativeTime(updatedAt, now), align: 'right', dropPriority: 1 },
 ];
 
 async function countRuns(session: Session, operator: Operator): Promise<void> {
@@ -83,7 +83,7 @@ async function countRuns(session: Session, operator: Operator): Promise<void> {
         {
           title: 'RUNS',
           align: 'right',
-          cell: (status) => `${counts[status].count.toLocaleString('en')}${counts[status].isMore ? '+' : ''}`,
+          cell: (status) => `${counts[status].count.toLocaleString('en')}${counts[status].hasMore ? '+' : ''}`,
         },
       ],
       STATUSES,

@@ -1,4 +1,5 @@
 import { show as showDoc } from '../../lambda/checkpoints/documents.ts';
+import { toMilliseconds } from '../../lambda/core/duration.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
 import type { Operator, RunView, Wait } from '../../lambda/operator/operator.ts';
@@ -29,19 +30,18 @@ export async function show(session: Session, run: string, { all = false }: ShowO
   const { terminal } = session;
   const view = await operator.run(run);
   const timeline = await readTimeline(operator, view, terminal.now(), all);
-  const approvals = await Promise.all(view.openApprovals.map((id) => operator.approval(run, id)));
-  const { spans, ...totals } = timeline;
+  const approvals = await Promise.all(view.pendingApprovals.map((id) => operator.approval(run, id)));
   const errorLocation = view.error && view.status !== 'CANCELLED' ? await findErrorLocation(operator, run) : undefined;
   const details = { ...view, timeline, approvals, waits: currentWaits(view), errorLocation };
-  await printVerbatim(session, { ...view, timeline: { stretches: spans, ...totals }, approvals }, () =>
+  await printVerbatim(session, { ...view, timeline, approvals }, () =>
     runLines(details, terminal.columns, terminal.now(), all ? Infinity : MAX_ROWS),
   );
 }
 
 /** What a run still waits for; a decided approval is listed in `waits` until the run resumes. */
-function currentWaits({ status, waits, openApprovals }: RunView): readonly Wait[] {
+function currentWaits({ status, waits, pendingApprovals }: RunView): readonly Wait[] {
   if (hasEnded(status)) return [];
-  return waits.filter(({ kind, name }) => (kind === 'approval' ? openApprovals.includes(name) : status !== 'READY'));
+  return waits.filter(({ kind, name }) => (kind === 'approval' ? pendingApprovals.includes(name) : status !== 'READY'));
 }
 
 async function readTimeline(
@@ -84,8 +84,9 @@ function runLines(view: RunDetails, columns: number, now: number, maxRows: numbe
 }
 
 function factLines(view: RunDetails, columns: number, now: number): readonly Line[] {
-  const { version, stepNumber, step, agent, owner, tags, createdAt, touchedAt, parent, lease, deadline, parked } = view;
-  const { status, input, result, error, errorLocation, waits, encrypted, shredded, retentionSeconds } = view;
+  const { version, stepNumber, step, agent, owner, tags, createdAt, updatedAt, parent, lease, deadline, parkedReason } =
+    view;
+  const { status, input, result, error, errorLocation, waits, encrypted, shredded, retention } = view;
   const facts: readonly (readonly [string, Line | undefined])[] = [
     ['agent', agent],
     ['owner', owner],
@@ -93,15 +94,12 @@ function factLines(view: RunDetails, columns: number, now: number): readonly Lin
     ['version', `${version}${step === undefined ? '' : `, step ${stepNumber} "${step}"`}`],
     [
       'started',
-      `${formatRelativeTime(createdAt, now)}${touchedAt > createdAt ? `, touched ${formatRelativeTime(touchedAt, now)}` : ''}`,
+      `${formatRelativeTime(createdAt, now)}${updatedAt > createdAt ? `, updated ${formatRelativeTime(updatedAt, now)}` : ''}`,
     ],
     ['fork of', parent && `${parent.run} version ${parent.version}`],
     ['running on', lease && `${lease.by}, lease ends ${formatRelativeTime(lease.until, now)}`],
     ['times out', deadline && formatRelativeTime(deadline, now)],
-    [
-      'retention',
-      retentionSeconds === undefined ? undefined : `${formatDuration(retentionSeconds * 1000)} after the last write`,
-    ],
+    ['retention', retention && `${formatDuration(toMilliseconds('`retention`', retention))} after the last write`],
     ['encrypted', shredded ? styled('red', 'its key was destroyed') : encrypted ? 'yes' : undefined],
     ['input', input === undefined || input === null ? undefined : showDoc(input)],
     ...waits.map((wait): readonly [string, Line] => ['waits for', waitText(wait, now)]),
@@ -111,10 +109,10 @@ function factLines(view: RunDetails, columns: number, now: number): readonly Lin
     ...facts.flatMap(([name, text]) =>
       text === undefined ? [] : [truncate([dim(`  ${name.padEnd(11)}`), ...toSpans(text)], columns)],
     ),
-    ...longFactLines('parked', parked, columns),
+    ...longFactLines('parked', parkedReason, columns),
     ...longFactLines(status === 'CANCELLED' ? 'reason' : 'error', error && errorText(error), columns),
     ...longFactLines('location', errorLocation && `${shortPath(errorLocation.file)}:${errorLocation.line}`, columns),
-    ...longFactLines('failed at', error?.failedAt.join(', '), columns),
+    ...longFactLines('failed at', error?.failedOperations.join(', '), columns),
     ...longFactLines('not undone', error?.notUndone.join('; '), columns),
   ];
 }

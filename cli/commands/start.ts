@@ -31,7 +31,7 @@ export async function start(
     agent,
     ...omitUndefined({ input, id, key, owner, tags }),
     ...(timeout !== undefined && { timeout: { milliseconds: timeout } }),
-    ...(retention !== undefined && { retentionSeconds: Math.ceil(retention / 1000) }),
+    ...(retention !== undefined && { retention: { milliseconds: retention } }),
   });
   const { run, status, isNew } = started;
   await printResult(session, started, () => [

@@ -93,22 +93,22 @@ async function printVerification(
 
 function verificationLines(
   run: string,
-  { ok, problems, checkpoints, provenFrom, payloads, keyed }: Verification,
+  { ok, problems, checkpoints, verifiedFrom, payloads, detectsTampering }: Verification,
 ): readonly Line[] {
   const read = [
     pluralize(checkpoints, 'checkpoint'),
     payloads === undefined ? 'only the hash chain, because the key is not available' : pluralize(payloads, 'payload'),
   ];
-  const proven = provenFrom === undefined ? 'no version verified' : `verified from version ${provenFrom}`;
+  const verified = verifiedFrom === undefined ? 'no version verified' : `verified from version ${verifiedFrom}`;
   return [
     [
       ok ? styled('green', '✓ ') : styled('red', '✗ '),
       bold(run),
       ok ? ' is intact' : styled('red', ' is damaged'),
-      dim(`: ${read.join(', ')}, ${proven}`),
+      dim(`: ${read.join(', ')}, ${verified}`),
     ],
     ...problems.map(({ version, problem }): Line => ['  version ', String(version), ': ', problem]),
-    ...(ok && !keyed
+    ...(ok && !detectsTampering
       ? [dim('  Without a key, this detects damage, but not changes by an attacker with write access to the storage.')]
       : []),
   ];

@@ -15,14 +15,14 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
 
   withExamples(
     withTargetOptions(
-      add('runs', 'list runs, last touched first')
+      add('runs', 'list runs, last updated first')
         .option('-s, --status <status>', 'only runs with this status; separate several with commas', parseStatuses)
         .option('-a, --agent <name>', 'only runs of this agent')
         .option('-o, --owner <owner>', 'only runs of this owner')
         .option('-t, --tag <tag>', 'only runs with this tag')
         .option('--id <text>', 'only runs whose id contains this text')
-        .option('--since <time>', 'only runs touched since: a date, or how long ago, such as 2h', parseTime)
-        .option('--until <time>', 'only runs touched before, in the same form', parseTime)
+        .option('--since <time>', 'only runs updated since: a date, or how long ago, such as 2h', parseTime)
+        .option('--until <time>', 'only runs updated before, in the same form', parseTime)
         .option('-n, --limit <number>', 'list at most this many (default: 20)', parsePositiveInteger)
         .option('--all', 'list all runs')
         .option('--count', 'count the runs of each status instead'),

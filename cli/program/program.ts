@@ -58,14 +58,7 @@ const toSentence = (text: string): string =>
 const helpWidth = ({ columns }: Terminal): number => Math.min(columns, 100);
 
 function packageVersion(): string {
-  // Two folders up in the sources, three in the built package.
-  for (const path of ['../../package.json', '../../../package.json']) {
-    try {
-      const { name, version } = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
-      if (name === 'waitstate') return version;
-    } catch {
-      // Try the other path.
-    }
-  }
-  return 'unknown';
+  // Two folders up, both in the sources and in the chunks of the built package.
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return version;
 }

@@ -1,8 +1,8 @@
 // The agent of the tour, in a separate process. It resumes from the newest checkpoint of its run, whichever process wrote
 // it.
 import { appendFileSync, writeSync } from 'node:fs';
+import { type Checkpoint, payload } from '../../lambda/checkpoints.ts';
 import { checkpointStore } from '../../lambda/embedded.ts';
-import { type Checkpoint, payload } from '../../lambda/index.ts';
 import { FLIGHTS, type Flight, type Trip } from './trip.ts';
 
 const [folder = '', run = '', bill = '', crashAfter] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-import type { Payload } from '../../lambda/index.ts';
+import type { Payload } from '../../lambda/checkpoints.ts';
 
 /** The state of the travel agent of the tour. */
 export interface Trip {

@@ -19,6 +19,8 @@ const MAX_MESSAGES = 20;
 
 export const assistant = agent({
   name: 'model-loop',
+  description: 'A model with tools that needs an approval before it sends mail to customers.',
+  example: { message: 'Tell our customers in Lisbon that the shop is closed on Friday.' },
   state: {
     initial: ({ message }: { message: string }): Chat => ({
       model: modelFromEnvironment().name,
@@ -48,8 +50,12 @@ export const assistant = agent({
     }
     // The model has answered. The run suspends until the user replies or five minutes have passed.
     const reply = await ctx.waitForSignal('message', { timeout: { minutes: 5 } });
-    if (reply === undefined) return ctx.done({ answer: last.text });
-    return withMessages({ role: 'user', text: typeof reply === 'string' ? reply : JSON.stringify(reply) });
+    const result = { answer: last.text };
+    if (reply === undefined) return ctx.done(result);
+    const text = typeof reply === 'string' ? reply : JSON.stringify(reply);
+    const next = withMessages({ role: 'user', text });
+    // The last state has the user's last message, so the conversation is complete in the console and in exports.
+    return /^bye\b/i.test(text) ? ctx.done(result, next) : next;
   },
 });
 
@@ -84,7 +90,3 @@ async function callTool(ctx: TurnContext<Chat>, { id, name, input }: ToolCall): 
 
 /** The Lambda function. */
 export const handler = assistant.handler();
-
-export const description = 'A model with tools that needs an approval before it sends mail to customers.';
-
-export const example = { message: 'Tell our customers in Lisbon that the shop is closed on Friday.' };

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isWaitstateError, localKeys, type Payload, payload } from '../../lambda/checkpoints.ts'; // users write: 'waitstate/checkpoints'
 import { checkpointStore } from '../../lambda/embedded.ts'; // users write: 'waitstate/embedded'
-import { isWaitstateError, localKeys, type Payload, payload } from '../../lambda/index.ts'; // users write: 'waitstate'
 
 interface Claim {
   readonly patient: string;

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Checkpoint } from '../../lambda/checkpoints.ts'; // users write: 'waitstate/checkpoints'
 import { checkpointStore } from '../../lambda/embedded.ts'; // users write: 'waitstate/embedded'
-import type { Checkpoint } from '../../lambda/index.ts'; // users write: 'waitstate'
 
 interface Trip {
   budget: number;

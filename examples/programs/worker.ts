@@ -27,7 +27,7 @@ const refunds = agent(
         approvers: ['user:bob'],
         timeout: { days: 3 },
       });
-      if (!decision.approved) return { refunded: false, because: decision.comment };
+      if (!decision.approved) return { refunded: false, reason: decision.comment };
       await ctx.step('pay', ({ idempotencyKey }) => {
         console.log(`pid ${process.pid}  pays $${order.total} under key ${idempotencyKey.slice(0, 6)}…`);
       });

@@ -3,15 +3,21 @@
 import { agent } from 'waitstate';
 import { z } from 'zod';
 import { sendMail } from '../simulated/mail.ts';
-import { shop } from './shop.ts';
+import { refundRows, shop } from './shop.ts';
 
 interface RefundRequest {
   order: string;
   reason: string;
 }
 
+/** The DynamoDB table of the shop on AWS. On one machine, there is none. */
+const { EXAMPLES_TABLE: table } = process.env;
+
 export const refunds = agent({
   name: 'refunds',
+  description: 'Pays a refund when two people in finance approve; sends reminders and escalates until then.',
+  example: { order: 'o-17', reason: 'The left side is silent.' },
+  transact: table !== undefined,
 
   async run(ctx, request: RefundRequest) {
     const order = await ctx.step('find order', () => shop.find(request.order));
@@ -28,12 +34,14 @@ export const refunds = agent({
       escalateAfter: { days: 1 },
       timeout: { days: 3 },
     });
-    if (!decision.approved) return { refunded: false, because: decision.comment ?? decision.status };
+    if (!decision.approved) return { refunded: false, reason: decision.comment ?? decision.status };
 
-    // If the process dies after the payment, the step runs again with the same key, and the bank pays only once.
+    // If the process dies after the payment, the step runs again with the same key, and the bank pays only once. On AWS,
+    // the transaction that records the step also writes the rows of the refund, so the stock counts it once.
     const amount = decision.edits?.amount ?? order.total;
     const paid = await ctx.step('pay', ({ idempotencyKey }) => shop.refund(order, amount, idempotencyKey), {
-      retry: { attempts: 5, pause: { seconds: 2 } },
+      retry: { maxAttempts: 5, initialDelay: { seconds: 2 } },
+      ...(table && { transact: (paid: number) => refundRows(table, order, paid, ctx.run) }),
     });
     await ctx.step('notify customer', ({ idempotencyKey }) =>
       sendMail({
@@ -56,12 +64,7 @@ export const refunds = agent({
   },
 });
 
-const SUBJECTS = { asked: 'Please decide', reminder: 'Reminder', escalation: 'Still undecided' };
+const SUBJECTS = { requested: 'Please decide', reminder: 'Reminder', escalated: 'Still undecided' };
 
 /** The Lambda function. */
 export const handler = refunds.handler();
-
-export const description =
-  'Pays a refund when two people in finance approve; sends reminders and escalates until then.';
-
-export const example: RefundRequest = { order: 'o-17', reason: 'The left side is silent.' };

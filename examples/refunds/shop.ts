@@ -1,7 +1,7 @@
 // A simulated shop and its bank. For order o-18, the bank is busy at first.
-import { FatalError } from 'waitstate';
+import { FatalError, type TransactItem } from 'waitstate';
+import { createLedger } from '../simulated/create-ledger.ts';
 import { simulateLatency } from '../simulated/latency.ts';
-import { createLedger } from '../simulated/ledger.ts';
 
 export interface Order {
   readonly id: string;
@@ -31,7 +31,8 @@ export const shop = {
 
   /** Refunds an amount once for each key; returns the amount that was paid for the key. */
   async refund(order: Order, amount: number, idempotencyKey: string): Promise<number> {
-    if (order.id === 'o-18' && !busy.entries().some(({ key }) => key === idempotencyKey)) {
+    const isKnown = (await busy.entries()).some(({ key }) => key === idempotencyKey);
+    if (order.id === 'o-18' && !isKnown) {
       await busy.record({ key: idempotencyKey, what: `refund of ${order.id}`, amount: 0 });
       throw new Error('The bank is busy.');
     }
@@ -39,3 +40,16 @@ export const shop = {
     return line.amount;
   },
 };
+
+/** The rows of a refund in the shop's table: its receipt, and one more returned article. `ADD` is not idempotent. */
+export const refundRows = (TableName: string, order: Order, paid: number, run: string): readonly TransactItem[] => [
+  { Put: { TableName, Item: { service: 'receipts', key: run, order, paid } } },
+  {
+    Update: {
+      TableName,
+      Key: { service: 'stock', key: order.bought },
+      UpdateExpression: 'ADD returned :one',
+      ExpressionAttributeValues: { ':one': 1 },
+    },
+  },
+];

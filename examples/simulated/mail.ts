@@ -1,4 +1,4 @@
-import { createLedger } from './ledger.ts';
+import { fileLedger } from './file-ledger.ts';
 
 export interface Mail {
   /** The idempotency key: one mail is sent for each key. */
@@ -8,8 +8,8 @@ export interface Mail {
   readonly text: string;
 }
 
-/** The mails that were "sent". */
-export const outbox = createLedger<Mail>('mail');
+/** The mails that were "sent"; always in a file, since they contain approval links. */
+export const outbox = fileLedger<Mail>('mail');
 
 /** A simulated mail service: writes mails to `examples/mail.jsonl` in the folder with the runs. */
 export async function sendMail(mail: Mail): Promise<void> {

@@ -20,6 +20,8 @@ interface Plan {
 
 export const travel = agent({
   name: 'travel',
+  description: 'Books a trip after an approval, and requests it again if the fare has changed.',
+  example: { from: ['Hamburg', 'Berlin'], to: 'Tokyo', hotel: 'Garden Hotel', nights: 5 },
   input: Trip,
   state: { initial: (): Plan => ({ offers: [] }) },
 
@@ -33,7 +35,7 @@ export const travel = agent({
       plan.offers = offers;
     });
     const [flight] = offers;
-    if (!flight) return { booked: false, because: 'There are no flights.' };
+    if (!flight) return { booked: false, reason: 'There are no flights.' };
 
     // The run is suspended while Ann decides. After she approves, `recheck` reads the fare again; if it has changed, she
     // gets a new approval request that shows both fares.
@@ -55,7 +57,7 @@ export const travel = agent({
       facts: { fare: flight.fare },
       recheck: async () => ({ fare: await airline.fareOf(flight) }),
     });
-    if (!decision.approved) return { booked: false, because: decision.comment ?? decision.status };
+    if (!decision.approved) return { booked: false, reason: decision.comment ?? decision.status };
     const { fare } = decision.facts; // the fare that was approved last
     await ctx.update((plan) => {
       plan.approved = { fare, by: decision.by.join() };
@@ -74,7 +76,3 @@ const dollars = (amount: number): string => `$${amount.toLocaleString('en-US')}`
 
 /** The Lambda function. */
 export const handler = travel.handler();
-
-export const description = 'Books a trip after an approval, and requests it again if the fare has changed.';
-
-export const example = { from: ['Hamburg', 'Berlin'], to: 'Tokyo', hotel: 'Garden Hotel', nights: 5 };

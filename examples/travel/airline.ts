@@ -1,8 +1,8 @@
 // A simulated airline. Its searches cost money, and its fares to Tokyo rise after the first search.
 import { randomUUID } from 'node:crypto';
 import { FatalError } from 'waitstate';
+import { createLedger } from '../simulated/create-ledger.ts';
 import { simulateLatency } from '../simulated/latency.ts';
-import { createLedger } from '../simulated/ledger.ts';
 
 export interface Flight {
   readonly id: string;

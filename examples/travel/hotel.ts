@@ -1,6 +1,6 @@
 // Simulated hotels. The one named "Full House" never has a room.
 import { FatalError } from 'waitstate';
-import { createLedger } from '../simulated/ledger.ts';
+import { createLedger } from '../simulated/create-ledger.ts';
 
 export interface Stay {
   readonly hotel: string;

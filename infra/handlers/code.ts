@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 
-// The npm package contains the built handlers. In the repository, CDK bundles them when an asset is needed.
-const BUILT = fileURLToPath(new URL('../../functions', import.meta.url));
+// The npm package contains the built handlers: this code is in `dist/infra/index.js` there, next to `dist/functions/`. In
+// the repository, CDK bundles them when an asset is needed.
+const BUILT = fileURLToPath(new URL('../functions', import.meta.url));
 const BUILD = fileURLToPath(new URL('./build.ts', import.meta.url));
 const SOURCES = fileURLToPath(new URL('.', import.meta.url));
 

@@ -43,12 +43,12 @@ const MAX_CHANGES = 500;
 
 /** A diff that fits a response: at most 500 changes of each kind, each truncated. */
 export function diffResponse({ added, removed, changed, text }: DiffView): object {
-  let isWhole =
+  let isComplete =
     text.length <= DEFAULT_DOCUMENT_BYTES && [added, removed, changed].every(({ length }) => length <= MAX_CHANGES);
   const fairShare = Math.floor(MAX_DOCUMENT_BYTES / (added.length + removed.length + 2 * changed.length + 1));
   const truncate = (doc: Doc): Doc => {
     const truncated = truncateToBytes(doc, Math.max(200, Math.min(fairShare, DEFAULT_DOCUMENT_BYTES)));
-    isWhole &&= truncated.isWhole;
+    isComplete &&= truncated.isComplete;
     return truncated.value;
   };
   const toChange = ({ path, value }: { path: string; value: Doc }) => ({ path, value: truncate(value) });
@@ -59,6 +59,6 @@ export function diffResponse({ added, removed, changed, text }: DiffView): objec
       .slice(0, MAX_CHANGES)
       .map(({ path, before, after }) => ({ path, before: truncate(before), after: truncate(after) })),
     text: text.slice(0, DEFAULT_DOCUMENT_BYTES),
-    isWhole,
+    isComplete,
   };
 }

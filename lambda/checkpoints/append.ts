@@ -38,10 +38,10 @@ export async function createBase(at: RunContext, owner: string | undefined): Pro
   const { cipher, key } = at.keys
     ? await (await importRunKey()).createRunKey(at, owner)
     : { cipher: plaintext, key: undefined };
-  const born = randomId();
+  const uid = randomId();
   return {
-    record: { version: 0, hash: born, meta: DEFAULT_META },
-    head: { newRun: { born, key } },
+    record: { version: 0, hash: uid, meta: DEFAULT_META },
+    head: { newRun: { uid, key } },
     cipher,
     content: undefined,
   };

@@ -1,3 +1,4 @@
+import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
 
 /** The model parameters of a step, stored so that a change on resume is visible. */
@@ -99,9 +100,10 @@ export interface RunSummary {
   /** The checkpoint at which the status last changed; later steps do not update lists. */
   readonly statusChange: { readonly version: number; readonly step?: string; readonly stepNumber: number };
   readonly createdAt: Date;
-  readonly touchedAt: Date;
+  readonly updatedAt: Date;
   readonly parent?: CheckpointId;
-  readonly retentionSeconds?: number;
+  /** How long the run is kept after its last write; absent if it is kept forever. */
+  readonly retention?: Duration;
   readonly encrypted: boolean;
   /** Whether its data key was destroyed. */
   readonly shredded: boolean;

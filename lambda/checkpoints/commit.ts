@@ -33,7 +33,7 @@ export type HeadUpdate = HeadChange | ((current: HeadMeta) => HeadChange);
 /** What a checkpoint follows. The first one follows version 0, which has no head and no content. */
 export interface Predecessor {
   readonly record: Pick<CheckpointRecord, 'version' | 'hash' | 'meta'>;
-  readonly head: HeadRecord | { readonly newRun: Pick<HeadMeta, 'born' | 'key'> };
+  readonly head: HeadRecord | { readonly newRun: Pick<HeadMeta, 'uid' | 'key'> };
 }
 
 /** Metadata fields of a checkpoint; undefined fields count as absent. */
@@ -83,7 +83,7 @@ export function createHeadMove(
     const newHead = {
       ...before.head.newRun,
       createdAt: lastUsed,
-      touchedAt: lastUsed,
+      updatedAt: lastUsed,
       parent: meta.parent,
       ...movedFields,
     };
@@ -94,7 +94,7 @@ export function createHeadMove(
   if (
     !update &&
     (!setsStatus || known.status === meta.status) &&
-    Math.abs(lastUsed - known.touchedAt) < MAX_HEAD_LAG_MS
+    Math.abs(lastUsed - known.updatedAt) < MAX_HEAD_LAG_MS
   )
     return undefined;
   return async (current = known) => {
@@ -104,7 +104,7 @@ export function createHeadMove(
       ...movedFields,
       ...toHeadChange(current),
       status,
-      touchedAt: Math.max(lastUsed, current.touchedAt),
+      updatedAt: Math.max(lastUsed, current.updatedAt),
     };
     if (head.owner === current.owner || !head.key) return head;
     return { ...head, key: await (await importRunKey()).rewrapKey(at, current, head.owner) };
@@ -175,8 +175,7 @@ function readCurrentHead(
   if (!found) throw runNotFound(at);
   const head = readHead(found);
   if (head.meta.deletedUntil !== undefined) throw runDeleted(at.run, head.meta.deletedUntil);
-  if (head.meta.born !== expected?.meta.born)
-    throw new StaleVersionError(at.run, expected?.meta.version ?? 0, undefined);
+  if (head.meta.uid !== expected?.meta.uid) throw new StaleVersionError(at.run, expected?.meta.version ?? 0, undefined);
   return head;
 }
 

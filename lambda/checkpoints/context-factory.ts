@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
+import type { Duration } from '../core/duration.ts';
 import { escapeId, toPartition } from '../core/ids.ts';
-import { invalidInput } from '../core/invalid-input.ts';
 import { tenantSafeLists } from '../storage/decorators/tenant-safe-lists.ts';
 import type { Storage } from '../storage/ports.ts';
 import { createCache } from './cache.ts';
@@ -8,7 +8,7 @@ import type { Context, RunContext } from './context.ts';
 import type { TypeCodecs } from './document/document.ts';
 import type { KeyRing } from './encryption/key-ring.ts';
 import { createMigrator, type Schema } from './format/schema.ts';
-import { checkRetention, isText } from './save.ts';
+import { checkText, toRetentionMs } from './save.ts';
 
 /** The options of a checkpoint store. */
 export interface CheckpointStoreOptions {
@@ -23,7 +23,7 @@ export interface CheckpointStoreOptions {
   /** Whether a store with keys also loads unencrypted runs. @default false */
   readonly acceptUnencrypted?: boolean;
   /** How long a run is kept after its last write. @default forever */
-  readonly retentionSeconds?: number;
+  readonly retention?: Duration;
   /** The writer's name in the history. @default host name and process id */
   readonly writer?: string;
   /** The time in milliseconds. @default Date.now */
@@ -48,8 +48,7 @@ export function contextFactory(
 ): ContextFactory {
   const tenant = options.tenant ?? 'default';
   escapeId('tenant', tenant);
-  if (options.writer !== undefined && !isText(options.writer, 256))
-    throw invalidInput('`writer`', 'text of 1 to 256 characters', options.writer);
+  checkText('writer', options.writer);
   const shared = {
     tenant,
     now: options.clock ?? Date.now,
@@ -58,7 +57,7 @@ export function contextFactory(
     migrator: options.schema && createMigrator(options.schema),
     keys: options.keys,
     acceptUnencrypted: options.acceptUnencrypted ?? false,
-    retentionMs: options.retentionSeconds === undefined ? undefined : checkRetention(options.retentionSeconds) * 1000,
+    retentionMs: toRetentionMs(options.retention),
     cache: createCache(options.runsInMemory ?? 32),
   };
   let storagePromise: Promise<Storage> | undefined;

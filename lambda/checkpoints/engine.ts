@@ -99,7 +99,7 @@ export {
 export { checkLive, checkVersion, readLiveHead, readNewest } from './read-head.ts';
 export { retryOnConflict } from './retry-on-conflict.ts';
 export { damagedError } from './run-errors.ts';
-export { checkSaveFields, findEarlierWrite, type SaveFields, type SaveInput, save } from './save.ts';
+export { checkSaveFields, findEarlierWrite, type SaveFields, type SaveInput, save, toRetentionMs } from './save.ts';
 export { StaleVersionError } from './stale-version-error.ts';
 export { tryCommit } from './try-commit.ts';
 export type { UpdateFields } from './update.ts';

@@ -34,7 +34,7 @@ async function loadFound(at: RunContext, { head, records }: FoundCheckpoint): Pr
   const cipher = await cipherFor(at, head.meta);
   const record = records.at(-1) as CheckpointRecord;
   const cached = at.cache.lastSeen(at.partition);
-  const reusable = cached?.record.hash === record.hash && cached.head.meta.born === head.meta.born ? cached : undefined;
+  const reusable = cached?.record.hash === record.hash && cached.head.meta.uid === head.meta.uid ? cached : undefined;
   const { root, model, chain } = reusable ?? (await readContent(at, cipher, await withChain(at, records)));
   return { root, model, chain, head, record, cipher, seenAt: at.now() };
 }

@@ -45,8 +45,8 @@ export async function readLiveHead(at: RunContext): Promise<HeadRecord> {
 }
 
 /** Throws RUN_EXPIRED when the last write is older than the retention. */
-export function checkNotExpired(at: RunContext, { retentionMs, touchedAt }: HeadMeta, lastWrite: number): void {
-  const last = Math.max(touchedAt, lastWrite);
+export function checkNotExpired(at: RunContext, { retentionMs, updatedAt }: HeadMeta, lastWrite: number): void {
+  const last = Math.max(updatedAt, lastWrite);
   if (retentionMs !== undefined && at.now() >= last + retentionMs) throw runExpired(at.run, last, retentionMs);
 }
 
@@ -60,8 +60,8 @@ function checkNotDeleted(at: RunContext, { deletedUntil }: HeadMeta): void {
  */
 export async function checkLive(at: RunContext, head: HeadMeta): Promise<void> {
   checkNotDeleted(at, head);
-  if (head.retentionMs === undefined || at.now() < head.touchedAt + head.retentionMs) return;
-  checkNotExpired(at, head, head.touchedAt + MAX_HEAD_LAG_MS);
+  if (head.retentionMs === undefined || at.now() < head.updatedAt + head.retentionMs) return;
+  checkNotExpired(at, head, head.updatedAt + MAX_HEAD_LAG_MS);
   await readNewest(at);
 }
 

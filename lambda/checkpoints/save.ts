@@ -1,3 +1,4 @@
+import { type Duration, toPositiveMs } from '../core/duration.ts';
 import { escapeId } from '../core/ids.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { STATUSES, type Status } from '../core/status.ts';
@@ -31,7 +32,7 @@ export interface SaveFields extends CheckpointFields {
   readonly owner?: string | undefined;
   readonly tags?: readonly string[] | undefined;
   /** How long the run is kept after its last write. @default the retention of the store */
-  readonly retentionSeconds?: number | undefined;
+  readonly retention?: Duration | undefined;
 }
 
 /** A checkpoint to save. */
@@ -55,10 +56,7 @@ export async function save(
   { expectedVersion = 0, ...input }: Omit<SaveInput, 'run'>,
 ): Promise<LoadedCheckpoint> {
   checkSaveFields(input);
-  const { version, hash } =
-    typeof expectedVersion === 'object' && expectedVersion !== null
-      ? expectedVersion
-      : { version: expectedVersion, hash: undefined };
+  const { version, hash } = isRecord(expectedVersion) ? expectedVersion : { version: expectedVersion, hash: undefined };
   checkVersion(version, '`expectedVersion`', 0);
   if (version === 0) return saveAfter(at, undefined, input);
   const cached = at.cache.fresh(at.partition, at.now());
@@ -100,9 +98,8 @@ function toValues({ state, toolResults, forgetToolResults }: Input): ContentValu
 async function saveFirst(at: RunContext, input: Input): Promise<LoadedCheckpoint> {
   const base = await createBase(at, input.owner);
   const root = await encodeValues(at, base.cipher, EMPTY_CONTENT, toValues(input));
-  const { agent, owner, tags, retentionSeconds } = input;
-  const retentionMs = retentionSeconds === undefined ? at.retentionMs : retentionSeconds * 1000;
-  const head = { agent, owner, tags, retentionMs };
+  const head = toHeadFields(input);
+  head.retentionMs ??= at.retentionMs;
   try {
     return await append(at, base, {
       ...input,
@@ -134,30 +131,30 @@ export async function findEarlierWrite(
 }
 
 /** The head fields that a save changes; undefined when it changes none. */
-function changedHeadFields(
-  { agent, owner, tags, retentionSeconds }: Input,
-  { head }: LoadedCheckpoint,
-): HeadChange | undefined {
-  const retentionMs = retentionSeconds === undefined ? undefined : retentionSeconds * 1000;
+function changedHeadFields(input: Input, { head }: LoadedCheckpoint): HeadChange | undefined {
   const current = head.meta;
-  const given = Object.entries({ agent, owner, tags, retentionMs } satisfies HeadChange).filter(
+  const given = Object.entries(toHeadFields(input) satisfies HeadChange).filter(
     ([field, value]) =>
       value !== undefined && JSON.stringify(value) !== JSON.stringify(current[field as keyof HeadChange]),
   );
   return given.length === 0 ? undefined : Object.fromEntries(given);
 }
 
+const toHeadFields = ({ agent, owner, tags, retention }: Input) => ({
+  agent,
+  owner,
+  tags,
+  retentionMs: toRetentionMs(retention),
+});
+
 /** Rejects invalid fields before anything is written. */
 export function checkSaveFields(input: SaveFields): void {
   if (!isRecord(input)) throw invalidInput('The input of a save', 'an object', input);
   const { step, stepNumber, status, name, labels, toolResults, forgetToolResults, model, writeId, parent } = input;
-  const { agent, owner, tags, retentionSeconds } = input;
-  const checkField = (field: string, value: unknown, expected: string, isValid: boolean) => {
-    if (value !== undefined && !isValid) throw invalidInput(`\`${field}\``, expected, value);
-  };
-  checkField('step', step, 'text of 1 to 1,000 characters', isText(step, 1000));
-  checkField('writeId', writeId, 'text of 1 to 256 characters', isText(writeId, 256));
-  checkField('agent', agent, 'text of 1 to 256 characters', isText(agent, 256));
+  const { agent, owner, tags, retention } = input;
+  checkText('step', step, 1000);
+  checkText('writeId', writeId);
+  checkText('agent', agent);
   checkField(
     'stepNumber',
     stepNumber,
@@ -178,7 +175,7 @@ export function checkSaveFields(input: SaveFields): void {
   );
   const hasValidTags = Array.isArray(tags) && tags.every((tag) => isText(tag, 256)) && fitsMeta(tags);
   checkField('tags', tags, `a list of texts, ${META_LIMIT}`, hasValidTags);
-  if (retentionSeconds !== undefined) checkRetention(retentionSeconds);
+  toRetentionMs(retention);
   if (owner !== undefined) escapeId('owner', owner);
   if (name !== undefined) nameKey(name);
   if (parent !== undefined) {
@@ -187,22 +184,24 @@ export function checkSaveFields(input: SaveFields): void {
   }
 }
 
-// More than three thousand years; omit the option to keep a run forever.
-const MAX_RETENTION_SECONDS = 1e11;
+/** Rejects anything but text of 1 to `maxCharacters` characters. */
+export const checkText = (field: string, value: unknown, maxCharacters = 256): void =>
+  checkField(field, value, `text of 1 to ${maxCharacters} characters`, isText(value, maxCharacters));
 
-/** Rejects an invalid retention. */
-export function checkRetention(seconds: number): number {
-  if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_RETENTION_SECONDS) return seconds;
-  throw invalidInput('`retentionSeconds`', `a number of seconds above 0 and at most ${MAX_RETENTION_SECONDS}`, seconds);
+function checkField(field: string, value: unknown, expected: string, isValid: boolean): void {
+  if (value !== undefined && !isValid) throw invalidInput(`\`${field}\``, expected, value);
 }
+
+/** A retention in milliseconds; rejects an invalid one. */
+export const toRetentionMs = (retention: Duration | undefined): number | undefined =>
+  toPositiveMs('`retention`', retention);
 
 // Metadata is written and read with every list, and a record can hold at most 400 KB.
 const MAX_META_CHARACTERS = 16_384;
 const META_LIMIT = `at most ${MAX_META_CHARACTERS} characters as JSON`;
 const fitsMeta = (value: unknown): boolean => JSON.stringify(value).length <= MAX_META_CHARACTERS;
 const isString = (value: unknown): value is string => typeof value === 'string';
-/** Whether a value is text of 1 to `maxCharacters` characters. */
-export const isText = (value: unknown, maxCharacters: number): boolean =>
+const isText = (value: unknown, maxCharacters: number): boolean =>
   isString(value) && value !== '' && value.length <= maxCharacters;
 const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,3 @@
-import { omitUndefined } from '../core/omit-undefined.ts';
 import {
   BUCKET_VARIABLE,
   KEY_VARIABLE,
@@ -33,15 +32,12 @@ export function storageFromEnvironment(clock?: () => number): () => Promise<Stor
  * (WAITSTATE_RETENTION_SECONDS), the KMS key (WAITSTATE_KMS_KEY), and whether unencrypted runs are accepted too
  * (WAITSTATE_ACCEPT_UNENCRYPTED). No options without a table.
  */
-export function optionsFromEnvironment(): Pick<
-  CheckpointStoreOptions,
-  'retentionSeconds' | 'keys' | 'acceptUnencrypted'
-> {
+export function optionsFromEnvironment(): Pick<CheckpointStoreOptions, 'retention' | 'keys' | 'acceptUnencrypted'> {
   if (!isDynamoConfigured()) return {};
-  const { [RETENTION_VARIABLE]: seconds, [KEY_VARIABLE]: key, [UNENCRYPTED_VARIABLE]: plain } = process.env;
-  const retentionSeconds = parseSecondsVariable(RETENTION_VARIABLE, seconds);
+  const { [RETENTION_VARIABLE]: retention, [KEY_VARIABLE]: key, [UNENCRYPTED_VARIABLE]: plain } = process.env;
+  const seconds = parseSecondsVariable(RETENTION_VARIABLE, retention);
   return {
-    ...omitUndefined({ retentionSeconds }),
+    ...(seconds !== undefined && { retention: { seconds } }),
     ...(key?.trim() && { keys: lazyKmsKeys(key.trim()), acceptUnencrypted: plain?.trim() === 'true' }),
   };
 }

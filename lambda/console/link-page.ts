@@ -37,6 +37,6 @@ export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
 ${outcome(approval, run, { person, followUp, now })}
 ${approvalDetails(approval, { payloadUrl }, now)}
 ${peopleSection(approval, now)}
-${canDecide ? decideForm(approval, { as: person }, formValues) : html`<div data-key="form" data-quiet data-rev="over"></div>`}`,
+${canDecide ? decideForm(approval, { as: person }, formValues) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}`,
   });
 }

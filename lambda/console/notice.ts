@@ -10,7 +10,7 @@ export interface ProblemSummary {
 
 /** A notice at the top of a page. Screen readers announce a bad one immediately. */
 export const notice = (
-  tone: 'ok' | 'bad' | 'wait' | 'rest',
+  tone: 'ok' | 'bad' | 'wait' | 'neutral',
   title: HtmlValue,
   ...content: readonly HtmlValue[]
 ): Html => html`<div class="notice ${tone}"${tone === 'bad' && html` role="alert"`}><h2>${title}</h2>${content}</div>`;

@@ -29,7 +29,7 @@ export const PATHS = {
 /** The last segment of the path of a run's page. */
 export type RunPageName =
   | 'changes'
-  | 'questions'
+  | 'approvals'
   | 'lineage'
   | 'diff'
   | 'cancel'

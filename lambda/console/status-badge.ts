@@ -3,23 +3,23 @@ import type { Status } from '../core/status.ts';
 import { type Html, html } from './markup.ts';
 
 /** The color and shape of a status. */
-type Tone = 'ok' | 'bad' | 'wait' | 'run' | 'rest';
+type Tone = 'ok' | 'bad' | 'wait' | 'run' | 'neutral';
 
 const STATUS_STYLES: Readonly<Record<Status | ApprovalStatus, readonly [Tone, string]>> = {
   READY: ['run', 'Ready'],
   RUNNING: ['run', 'Running'],
   WAITING_FOR_APPROVAL: ['wait', 'Waiting for approval'],
   WAITING_FOR_SIGNAL: ['wait', 'Waiting for a signal'],
-  SLEEPING: ['rest', 'Sleeping'],
+  SLEEPING: ['neutral', 'Sleeping'],
   ENDING: ['run', 'Ending'],
   SUCCEEDED: ['ok', 'Succeeded'],
   FAILED: ['bad', 'Failed'],
-  CANCELLED: ['rest', 'Cancelled'],
+  CANCELLED: ['neutral', 'Cancelled'],
   PENDING: ['wait', 'Pending'],
   APPROVED: ['ok', 'Approved'],
   REJECTED: ['bad', 'Rejected'],
-  EXPIRED: ['rest', 'Expired'],
-  WITHDRAWN: ['rest', 'Withdrawn'],
+  EXPIRED: ['neutral', 'Expired'],
+  WITHDRAWN: ['neutral', 'Withdrawn'],
 };
 
 // Each tone has its own shape, for people who do not see colors.
@@ -28,7 +28,7 @@ const SHAPES: Readonly<Record<Tone, Html>> = {
   bad: html`<path d="m4 4 8 8m0-8-8 8"/>`,
   wait: html`<path d="M8 3.5V8l3 2"/><circle cx="8" cy="8" r="6"/>`,
   run: html`<path d="M5 3.5v9L12.5 8z"/>`,
-  rest: html`<path d="M3.5 8h9"/>`,
+  neutral: html`<path d="M3.5 8h9"/>`,
 };
 
 /** A status in words, capitalized. */

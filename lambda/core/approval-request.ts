@@ -1,6 +1,12 @@
-import { type Duration, toMilliseconds } from './duration.ts';
+import { type Duration, toPositiveMs } from './duration.ts';
 import { escapeId } from './ids.ts';
 import { invalidInput } from './invalid-input.ts';
+
+/** A person who decides approvals. */
+export type Person = `user:${string}`;
+
+/** Who may decide an approval: a person, or every member of a group. */
+export type Approver = Person | `group:${string}`;
 
 /** What happens to an approval that is still pending at its deadline. */
 export type OnTimeout = 'reject' | 'approve' | 'fail' | 'escalate';
@@ -12,7 +18,7 @@ export interface ApprovalRequest {
   /** What approvers see and decide on. */
   readonly show?: unknown;
   /** The approvers: `user:ann`, or all members of `group:finance`. 1 to 40. */
-  readonly approvers: readonly string[];
+  readonly approvers: readonly Approver[];
   /** The number of approvals needed; a single rejection rejects the request. @default 1 */
   readonly quorum?: number;
   /** How long approvers have to decide. @default no deadline */
@@ -20,7 +26,7 @@ export interface ApprovalRequest {
   /** The interval between reminders. @default no reminders */
   readonly remindAfter?: Duration;
   /** Additional approvers when nobody decides in time. At most 20. @default none */
-  readonly escalateTo?: readonly string[];
+  readonly escalateTo?: readonly Approver[];
   /** When the request escalates to them. @default after half the timeout; at its end with `onTimeout: 'escalate'` */
   readonly escalateAfter?: Duration;
   /** What happens when nobody decides in time. @default 'reject' */
@@ -33,12 +39,12 @@ export interface ApprovalRequest {
 
 /** The validated terms of a request, with all times in milliseconds. */
 export interface ApprovalTerms {
-  readonly approvers: readonly string[];
+  readonly approvers: readonly Approver[];
   readonly quorum: number;
   readonly timeoutMs: number | undefined;
   readonly remindAfterMs: number | undefined;
   readonly escalateAfterMs: number | undefined;
-  readonly escalateTo: readonly string[] | undefined;
+  readonly escalateTo: readonly Approver[] | undefined;
   readonly onTimeout: OnTimeout;
   readonly editable: boolean;
 }
@@ -51,7 +57,7 @@ const MAX_QUORUM = 100;
 export const ON_TIMEOUT_ACTIONS: readonly OnTimeout[] = ['reject', 'approve', 'fail', 'escalate'];
 
 /** Whether an approver is a group. */
-export const isGroup = (approver: string): boolean => approver.startsWith('group:');
+export const isGroup = (approver: string): approver is `group:${string}` => approver.startsWith('group:');
 
 /** Validates a request and returns its terms; rejects one that nobody could decide or that contradicts itself. */
 export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
@@ -77,19 +83,31 @@ export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
   };
 }
 
-function checkApproverList(argument: string, people: unknown, max: number): readonly string[] {
+function checkApproverList(argument: string, people: unknown, max: number): readonly Approver[] {
   const expected = `a list of 1 to ${max}, such as ["user:ann", "group:finance"], without duplicates`;
   if (!Array.isArray(people) || people.length < 1 || people.length > max)
     throw invalidInput(argument, expected, people);
-  for (const person of people) checkApprover(person);
-  if (new Set(people).size < people.length) throw invalidInput(argument, expected, people);
-  return [...people];
+  const approvers = people.map((each) => checkApprover(`Each of ${argument}`, each));
+  if (new Set(approvers).size < approvers.length) throw invalidInput(argument, expected, approvers);
+  return approvers;
 }
 
-/** Rejects a name that no approver can have. */
-export function checkApprover(name: unknown): string {
+/** Rejects anything but the name of a person or a group. */
+export const checkApprover = (argument: string, name: unknown): Approver =>
+  checkName(
+    argument,
+    name,
+    /^(user|group):./s,
+    '"user:" or "group:" followed by a name: write "user:ann" for a person, or "group:finance" for all members of a group',
+  ) as Approver;
+
+/** Rejects anything but the name of a person. */
+export const checkPerson = (argument: string, name: unknown): Person =>
+  checkName(argument, name, /^user:./s, '"user:" followed by a name, such as "user:ann"') as Person;
+
+function checkName(argument: string, name: unknown, pattern: RegExp, expected: string): string {
   escapeId('approver', name);
-  if (name === 'group:') throw invalidInput('A group', 'a name, such as "group:finance"', name);
+  if (!pattern.test(name as string)) throw invalidInput(argument, expected, name);
   return name as string;
 }
 
@@ -118,11 +136,4 @@ function checkTimes(
   if (escalateTo && escalateAfterMs === undefined && onTimeout !== 'escalate')
     throw invalidInput('`escalateTo`', 'given with `escalateAfter` or `timeout`', escalateTo);
   return { timeoutMs, remindAfterMs, escalateAfterMs };
-}
-
-function toPositiveMs(argument: string, duration: Duration | undefined): number | undefined {
-  if (duration === undefined) return undefined;
-  const milliseconds = toMilliseconds(argument, duration);
-  if (milliseconds < 1) throw invalidInput(argument, 'longer than 0', duration);
-  return milliseconds;
 }

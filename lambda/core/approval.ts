@@ -1,7 +1,16 @@
-import { type ApprovalTerms, isGroup, type OnTimeout } from './approval-request.ts';
+import { type ApprovalTerms, type Approver, isGroup, type OnTimeout, type Person } from './approval-request.ts';
 import { WaitstateError } from './errors.ts';
 
-export { type ApprovalRequest, type ApprovalTerms, checkApprovalRequest, isGroup } from './approval-request.ts';
+export {
+  type ApprovalRequest,
+  type ApprovalTerms,
+  type Approver,
+  checkApprovalRequest,
+  checkApprover,
+  checkPerson,
+  isGroup,
+  type Person,
+} from './approval-request.ts';
 
 /** The statuses of an approval; all but PENDING are final. */
 export const APPROVAL_STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN'] as const;
@@ -14,17 +23,17 @@ export type VoteAnswer = 'approve' | 'reject';
 export type ApprovalOutcome = VoteAnswer | 'fail';
 
 /** Why approvers are notified. */
-export type NotificationKind = 'asked' | 'reminder' | 'escalation';
+export type NotificationKind = 'requested' | 'reminder' | 'escalated';
 
 /** One person's vote. A person votes once, no matter how many groups they belong to. */
 export interface Vote {
-  readonly by: string;
+  readonly by: Person;
   /** The group that makes them an approver; absent when they are an approver by name. */
   readonly as?: string | undefined;
   readonly answer: VoteAnswer;
   readonly at: number;
   /** Comment and edits, encrypted if the run is encrypted. */
-  readonly said?: string | undefined;
+  readonly content?: string | undefined;
 }
 
 /** The unencrypted part of an approval: everything except its content. All times are in milliseconds. */
@@ -32,17 +41,17 @@ export interface ApprovalMeta {
   readonly agent?: string | undefined;
   readonly name: string;
   /** 1, 2, …: how many times it was requested. */
-  readonly ask: number;
+  readonly requestNumber: number;
   /** The hash of the content that approvers see. */
-  readonly shown: string;
-  readonly approvers: readonly string[];
+  readonly contentHash: string;
+  readonly approvers: readonly Approver[];
   readonly quorum: number;
-  readonly askedAt: number;
+  readonly requestedAt: number;
   readonly deadline?: number | undefined;
   readonly timeoutMs?: number | undefined;
   readonly remindAfterMs?: number | undefined;
   readonly escalateAfterMs?: number | undefined;
-  readonly escalateTo?: readonly string[] | undefined;
+  readonly escalateTo?: readonly Approver[] | undefined;
   readonly onTimeout: OnTimeout;
   readonly editable: boolean;
   readonly status: ApprovalStatus;
@@ -50,25 +59,34 @@ export interface ApprovalMeta {
   readonly endedAt?: number | undefined;
   readonly outcome?: ApprovalOutcome | undefined;
   /** When approvers were last notified. */
-  readonly told?: number | undefined;
+  readonly notifiedAt?: number | undefined;
   /** The number of reminders that were due so far. */
   readonly reminders?: number | undefined;
   readonly escalatedAt?: number | undefined;
   /** The pending notification, the number of attempts to send it, and when the next attempt is due. */
-  readonly tell?: NotificationKind | undefined;
-  readonly tellTries?: number | undefined;
-  readonly tellAt?: number | undefined;
-  readonly withdrawnBecause?: string | undefined;
+  readonly pendingNotification?: NotificationKind | undefined;
+  readonly notifyAttempts?: number | undefined;
+  readonly notifyAt?: number | undefined;
+  readonly withdrawalReason?: string | undefined;
 }
 
 /** A new pending approval whose first notification is due immediately. */
 export function newApproval(
-  request: Pick<ApprovalMeta, 'agent' | 'name' | 'ask' | 'shown'>,
+  request: Pick<ApprovalMeta, 'agent' | 'name' | 'requestNumber' | 'contentHash'>,
   terms: ApprovalTerms,
   now: number,
 ): ApprovalMeta {
   const deadline = terms.timeoutMs === undefined ? undefined : now + terms.timeoutMs;
-  return { ...request, ...terms, askedAt: now, deadline, status: 'PENDING', votes: [], tell: 'asked', tellAt: now };
+  return {
+    ...request,
+    ...terms,
+    requestedAt: now,
+    deadline,
+    status: 'PENDING',
+    votes: [],
+    pendingNotification: 'requested',
+    notifyAt: now,
+  };
 }
 
 /** How a person is an approver: by name, through one of their groups (`as`), or not at all (undefined). */
@@ -79,7 +97,7 @@ export function matchApprover(
 ): { readonly as?: string } | undefined {
   // A caller who claims to be a group would vote for all of its members.
   if (isGroup(by)) return undefined;
-  if (approvers.includes(by)) return {};
+  if (approvers.some((approver) => approver === by)) return {};
   const as = approvers.find((approver) => isGroup(approver) && groups.includes(approver));
   return as === undefined ? undefined : { as };
 }
@@ -106,7 +124,7 @@ function countVotes(meta: ApprovalMeta, at: number): ApprovalMeta {
   return approvals < meta.quorum ? meta : endApproval(meta, { status: 'APPROVED', outcome: 'approve', endedAt: at });
 }
 
-const NO_PENDING_NOTIFICATION = { tell: undefined, tellTries: undefined, tellAt: undefined };
+const NO_PENDING_NOTIFICATION = { pendingNotification: undefined, notifyAttempts: undefined, notifyAt: undefined };
 
 const endApproval = (
   meta: ApprovalMeta,
@@ -138,11 +156,11 @@ const ACTIONS_BY_URGENCY = ['expire', 'escalate', 'remind', 'notify'] as const s
 
 function actionDueAt(meta: ApprovalMeta, action: DueAction): number {
   if (meta.status !== 'PENDING') return Infinity;
-  const { askedAt, deadline = Infinity, remindAfterMs = Infinity, reminders = 0 } = meta;
+  const { requestedAt, deadline = Infinity, remindAfterMs = Infinity, reminders = 0 } = meta;
   if (action === 'expire') return escalatesAtDeadline(meta) ? Infinity : deadline;
   if (action === 'escalate') return escalationDueAt(meta);
-  if (action === 'remind') return askedAt + (reminders + 1) * remindAfterMs;
-  return meta.tell === undefined ? Infinity : (meta.tellAt ?? askedAt);
+  if (action === 'remind') return requestedAt + (reminders + 1) * remindAfterMs;
+  return meta.pendingNotification === undefined ? Infinity : (meta.notifyAt ?? requestedAt);
 }
 
 /** Whether the approval escalates at its deadline instead of expiring. */
@@ -153,23 +171,25 @@ function escalationDueAt({
   escalateTo,
   escalatedAt,
   escalateAfterMs,
-  askedAt,
+  requestedAt,
   deadline,
   onTimeout,
 }: ApprovalMeta): number {
   if (!escalateTo || escalatedAt !== undefined) return Infinity;
-  if (escalateAfterMs !== undefined) return askedAt + escalateAfterMs;
+  if (escalateAfterMs !== undefined) return requestedAt + escalateAfterMs;
   return onTimeout === 'escalate' ? (deadline ?? Infinity) : Infinity;
 }
 
 /** Schedules a reminder; several missed reminders become a single one. */
 export function remind(meta: ApprovalMeta, now: number): ApprovalMeta {
   if (meta.status !== 'PENDING') return meta;
-  const { askedAt, remindAfterMs, reminders = 0, tell } = meta;
+  const { requestedAt, remindAfterMs, reminders = 0, pendingNotification } = meta;
   const due =
-    remindAfterMs === undefined ? meta.reminders : Math.max(reminders, Math.floor((now - askedAt) / remindAfterMs));
+    remindAfterMs === undefined ? meta.reminders : Math.max(reminders, Math.floor((now - requestedAt) / remindAfterMs));
   // A notification that is still pending serves as the reminder.
-  return tell === undefined ? { ...meta, reminders: due, tell: 'reminder', tellAt: now } : { ...meta, reminders: due };
+  return pendingNotification === undefined
+    ? { ...meta, reminders: due, pendingNotification: 'reminder', notifyAt: now }
+    : { ...meta, reminders: due };
 }
 
 /**
@@ -186,9 +206,9 @@ export function escalate(meta: ApprovalMeta, now: number): ApprovalMeta {
     approvers: [...new Set([...approvers, ...escalateTo])],
     escalatedAt: now,
     deadline: movesDeadline ? now + timeoutMs : deadline,
-    tell: 'escalation',
-    tellTries: undefined,
-    tellAt: now,
+    pendingNotification: 'escalated',
+    notifyAttempts: undefined,
+    notifyAt: now,
   };
 }
 
@@ -202,7 +222,7 @@ export function expire(meta: ApprovalMeta, now: number): ApprovalMeta {
 /** Ends a pending approval that is no longer needed; a run that still waits for it sees a rejection. */
 export function withdraw(meta: ApprovalMeta, reason: string, now: number): ApprovalMeta {
   if (meta.status !== 'PENDING') return meta;
-  return { ...endApproval(meta, { status: 'WITHDRAWN', outcome: 'reject', endedAt: now }), withdrawnBecause: reason };
+  return { ...endApproval(meta, { status: 'WITHDRAWN', outcome: 'reject', endedAt: now }), withdrawalReason: reason };
 }
 
 const INITIAL_NOTIFY_DELAY_MS = 60_000;
@@ -210,23 +230,24 @@ const MAX_NOTIFY_DELAY_MS = 3_600_000;
 
 /** Records an attempt to notify and schedules the next one with exponential backoff, in case this attempt fails. */
 export function startNotifyAttempt(meta: ApprovalMeta, now: number): ApprovalMeta {
-  const { tellTries = 0 } = meta;
+  const { notifyAttempts = 0 } = meta;
   return {
     ...meta,
-    tellTries: tellTries + 1,
-    tellAt: now + Math.min(INITIAL_NOTIFY_DELAY_MS * 2 ** tellTries, MAX_NOTIFY_DELAY_MS),
+    notifyAttempts: notifyAttempts + 1,
+    notifyAt: now + Math.min(INITIAL_NOTIFY_DELAY_MS * 2 ** notifyAttempts, MAX_NOTIFY_DELAY_MS),
   };
 }
 
 /** Records a sent notification; a newer pending one of another kind stays pending. */
 export function markNotified(meta: ApprovalMeta, kind: NotificationKind, now: number): ApprovalMeta {
-  return { ...meta, told: now, ...(meta.tell === kind && NO_PENDING_NOTIFICATION) };
+  return { ...meta, notifiedAt: now, ...(meta.pendingNotification === kind && NO_PENDING_NOTIFICATION) };
 }
 
 /** Drops the pending notification when no notifier is configured; approvers find the approval in their inbox. */
 export const clearNotification = (meta: ApprovalMeta): ApprovalMeta => ({ ...meta, ...NO_PENDING_NOTIFICATION });
 
-const formatTime = (time: number | undefined): string => (time === undefined ? 'before' : new Date(time).toISOString());
+/** When something happened, for the middle of a sentence. */
+const atTime = (time: number | undefined): string => (time === undefined ? '' : ` at ${new Date(time).toISOString()}`);
 
 export const notAnApprover = ({ name }: Pick<ApprovalMeta, 'name'>, by: string): WaitstateError =>
   new WaitstateError(
@@ -237,19 +258,20 @@ export const notAnApprover = ({ name }: Pick<ApprovalMeta, 'name'>, by: string):
 export const approvalExpired = ({ name, deadline }: ApprovalMeta): WaitstateError =>
   new WaitstateError(
     'APPROVAL_EXPIRED',
-    `Approval "${name}" could be decided until ${formatTime(deadline)}; this decision came later and does not count.`,
+    `Approval "${name}" expired${atTime(deadline)}; this decision came later and does not count.`,
   );
 
-const approvalWithdrawn = ({ name, endedAt, withdrawnBecause }: ApprovalMeta): WaitstateError =>
+const approvalWithdrawn = ({ name, endedAt, withdrawalReason }: ApprovalMeta): WaitstateError =>
   new WaitstateError(
     'APPROVAL_WITHDRAWN',
-    `Approval "${name}" was withdrawn ${formatTime(endedAt)}: ${withdrawnBecause?.replace(/\.$/, '')}. No decision is needed.`,
+    `Approval "${name}" was withdrawn${atTime(endedAt)}: ${withdrawalReason?.replace(/\.$/, '') ?? 'no reason given'}. No decision is needed.`,
   );
 
 function approvalDecided({ name, votes, endedAt }: ApprovalMeta, earlierVote: Vote | undefined): WaitstateError {
-  const { by, answer, at = endedAt } = earlierVote ?? votes.at(-1) ?? { by: 'somebody', answer: 'answer' };
+  const vote = earlierVote ?? votes.at(-1);
+  const decided = vote ? `${vote.by} voted ${vote.answer}${atTime(vote.at)}` : `it was decided${atTime(endedAt)}`;
   return new WaitstateError(
     'APPROVAL_DECIDED',
-    `Approval "${name}": ${by} voted ${answer} at ${formatTime(at)}, and a different vote cannot follow. Nothing was changed.`,
+    `Approval "${name}": ${decided}, and a different vote cannot follow. Nothing was changed.`,
   );
 }

@@ -21,10 +21,10 @@ const Iam = z.record(
   z.strictObject({
     tenant: Text,
     roles: Roles,
-    person: z.string().startsWith('user:').optional(),
+    person: z.templateLiteral(['user:', Text]).optional(),
     personFromSession: z.boolean().optional(),
     groups: z.array(z.string().startsWith('group:')).optional(),
-    answersForOthers: z.boolean().optional(),
+    decidesForOthers: z.boolean().optional(),
   }),
 );
 

@@ -1,45 +1,11 @@
-import { isWaitstateError } from '../core/errors.ts';
-import { type Clock, systemClock } from '../runtime/clock.ts';
-import { errorFields, type Gauge, type Telemetry } from '../runtime/telemetry.ts';
-import { tenantSafeLists } from '../storage/decorators/tenant-safe-lists.ts';
 import { dynamoRecordStore } from '../storage/dynamodb/dynamo-records.ts';
-import { type GaugeInput, measureGauges } from './gauges.ts';
+import { createGaugeHandler } from './factories/create-gauge-handler.ts';
 import { lazyHandler } from './lazy-handler.ts';
 import { powertoolsTelemetry } from './powertools.ts';
-import { UNREADABLE_CODES } from './stream-records.ts';
 
-export interface GaugeHandlerOptions extends Pick<GaugeInput, 'records' | 'tenants'> {
-  readonly telemetry: Telemetry;
-  readonly clock?: Clock;
-}
+export type { Gauge } from '../runtime/telemetry.ts';
 
-/**
- * Creates the scheduled handler that counts runs and measures how long the oldest have waited. It only reads indexes.
- */
-export const createGaugeHandler =
-  ({ records, tenants, telemetry, clock = systemClock }: GaugeHandlerOptions) =>
-  (): Promise<Readonly<Record<Gauge, number>>> =>
-    telemetry.traceInvocation(async () => {
-      const tryRead: GaugeInput['tryRead'] = (read, stored) => {
-        try {
-          return read(stored);
-        } catch (error) {
-          if (!UNREADABLE_CODES.some((code) => isWaitstateError(error, code))) throw error;
-          telemetry.count('MalformedRecord');
-          telemetry.log('error', 'A record could not be read and is not counted.', errorFields(error));
-          return undefined;
-        }
-      };
-      const measured = await measureGauges({
-        records: tenantSafeLists(records),
-        tenants,
-        now: clock.now(),
-        tryRead,
-      });
-      for (const [gauge, value] of Object.entries(measured)) telemetry.count(gauge as Gauge, value);
-      return measured;
-    });
-
+/** Counts runs and measures how long they wait, on a schedule. */
 export const handler = lazyHandler('gauge', (environment) =>
   createGaugeHandler({
     records: dynamoRecordStore({ table: environment.table }),

@@ -46,8 +46,8 @@ export async function measureGauges(input: GaugeInput): Promise<Readonly<Record<
       const leased = gauge === 'RunsRunning' ? (dueCounts.leased.get(tenant) ?? 0) : 0;
       measured[gauge] += Math.min(found.length + leased, MAX_RECORDS);
       if (isTruncated) measured.GaugesTruncated += 1;
-      // A change of status sets `touchedAt`, and other writes do not.
-      const seconds = oldest ? Math.max(0, (input.now - oldest.touchedAt) / 1000) : 0;
+      // A change of status sets `updatedAt`, and other writes do not.
+      const seconds = oldest ? Math.max(0, (input.now - oldest.updatedAt) / 1000) : 0;
       const age = AGE_GAUGES[gauge];
       if (age) measured[age] = Math.max(measured[age], seconds);
     }

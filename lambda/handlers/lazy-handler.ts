@@ -34,6 +34,6 @@ export const contextFactoryFrom = ({
     // Handlers do not know the classes of agents, so their instances pass through unchanged.
     types: ANY_TYPE,
     writer: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'waitstate',
-    ...(retentionSeconds !== undefined && { retentionSeconds }),
+    ...(retentionSeconds !== undefined && { retention: { seconds: retentionSeconds } }),
     ...(key !== undefined && { keys: kmsKeys({ keyId: key }), acceptUnencrypted }),
   });

@@ -62,9 +62,9 @@ const notificationEvent = (notification: ApprovalNotification, { hydrate }: Agen
 };
 
 const EVENT_TYPES = {
-  asked: 'Approval Requested',
+  requested: 'Approval Requested',
   reminder: 'Approval Reminder',
-  escalation: 'Approval Escalated',
+  escalated: 'Approval Escalated',
 } as const satisfies Record<ApprovalNotification['kind'], string>;
 
 /** The public event. It has no links, since each is for one person, and for an encrypted run not even the title. */

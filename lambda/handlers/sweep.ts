@@ -1,97 +1,14 @@
-import { isWaitstateError } from '../core/errors.ts';
-import { invalidInput } from '../core/invalid-input.ts';
-import { type Clock, systemClock } from '../runtime/clock.ts';
-import { type SweepReport, sweepDue } from '../runtime/control/sweep.ts';
-import { errorFields, type Telemetry } from '../runtime/telemetry.ts';
-import { DUE_SHARD_COUNT, SHARDS } from '../storage/keys.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
-import { type DeliveryOptions, deliverRun } from './deliver.ts';
+import { createSweepHandler } from './factories/create-sweep-handler.ts';
 import { contextFactoryFrom, lazyHandler } from './lazy-handler.ts';
-import { type NotifierOptions, notifierFor } from './notifier.ts';
 import { powertoolsTelemetry } from './powertools.ts';
 import { publishEvents } from './publish-events.ts';
-import { UNREADABLE_CODES } from './stream-records.ts';
 
-export interface SweepHandlerOptions extends DeliveryOptions, NotifierOptions {
-  readonly clock?: Clock;
-}
+export type { SweepReport } from '../runtime/control/sweep.ts';
+export type { SweepResponse } from './factories/create-sweep-handler.ts';
 
-/** The counts of a sweep, without the errors themselves. */
-export type SweepResponse = Omit<SweepReport, 'failed'> & { readonly failed: number };
-
-/**
- * Creates the scheduled handler that processes everything that is due: it delivers runs, sends notifications, and
- * expires and deletes records. An event with `shards` limits it to these, so that several sweepers can run in parallel.
- */
-export const createSweepHandler =
-  ({ clock = systemClock, ...options }: SweepHandlerOptions) =>
-  (event: unknown): Promise<SweepResponse> =>
-    options.telemetry.traceInvocation(async () => {
-      const { contexts, telemetry } = options;
-      const { failed, ...counts } = await sweepDue({
-        runtime: {
-          contexts,
-          clock,
-          random: Math.random,
-          // An error may contain personal data. The code that failed has logged the safe part of it.
-          log: (level, message, { error: _error, ...fields }) => telemetry.log(level, message, fields),
-          deliver: (delivery) => deliverRun(options, delivery),
-        },
-        notifierFor: (agent, tenant) => notifierFor(options, tenant, agent),
-        ...readShards(event),
-      });
-      logFailures(failed, telemetry);
-      const response = { ...counts, failed: failed.length };
-      // CloudWatch charges for each metric that is written, so zeros are not.
-      for (const [name, value] of Object.entries(response))
-        if (value > 0) telemetry.count(METRICS[name as keyof SweepResponse], value);
-      return response;
-    });
-
-/**
- * Logs the runs that could not be swept. Unreadable records stay due until they are repaired or removed, so all of them
- * share one log line per sweep.
- */
-function logFailures(failed: SweepReport['failed'], { log }: Telemetry): void {
-  const isUnreadable = ({ error }: SweepReport['failed'][number]): boolean =>
-    isWaitstateError(error, ...UNREADABLE_CODES);
-  for (const { tenant, run, error } of failed.filter((each) => !isUnreadable(each)))
-    log('error', 'A run could not be swept. The next sweep retries it.', { tenant, run, ...errorFields(error) });
-  const unreadable = failed.filter(isUnreadable);
-  if (unreadable.length === 0) return;
-  const first = unreadable.slice(0, 5).map(({ tenant, run, error }) => ({ tenant, run, ...errorFields(error) }));
-  log('error', 'Due records cannot be read. They stay due until they are repaired or removed.', {
-    count: unreadable.length,
-    first,
-  });
-}
-
-/** The shards of an event; the event of a single sweeper has none. */
-function readShards(event: unknown): { readonly shards?: readonly number[] } {
-  const { shards } = Object(event) as { shards?: unknown };
-  if (shards === undefined) return {};
-  const isShard = (shard: unknown): shard is number => SHARDS.some((each) => each === shard);
-  if (!Array.isArray(shards) || !shards.every(isShard))
-    throw invalidInput(
-      '`shards` in the event of a sweep',
-      `a list of numbers from 0 to ${DUE_SHARD_COUNT - 1}`,
-      shards,
-    );
-  return { shards: [...new Set(shards)] };
-}
-
-const METRICS = {
-  delivered: 'SweepDelivered',
-  redelivered: 'SweepRedelivered',
-  timedOut: 'SweepTimedOut',
-  approvals: 'SweepApprovals',
-  expired: 'SweepExpired',
-  freed: 'SweepFreed',
-  removed: 'SweepRemoved',
-  failed: 'SweepFailed',
-} as const satisfies Record<keyof SweepResponse, string>;
-
+/** Processes timers, timeouts, retries and retention that are due, on a schedule. */
 export const handler = lazyHandler('sweep', (environment) =>
   createSweepHandler({
     contexts: contextFactoryFrom(environment),

@@ -1,3 +1,4 @@
+import type { Person } from '../core/approval.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { escapeId } from '../core/ids.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
@@ -24,7 +25,8 @@ interface JwtClaims {
 export interface IamCaller {
   readonly tenant: string;
   readonly roles: readonly Role[];
-  readonly person?: string | undefined;
+  /** The person, such as `user:ann`. @default the caller is a program */
+  readonly person?: Person | undefined;
   /**
    * Whether the session name is the name of the person. Whoever assumes a role chooses its session name, unless IAM
    * Identity Center sets it. @default false
@@ -32,7 +34,7 @@ export interface IamCaller {
   readonly personFromSession?: boolean | undefined;
   readonly groups?: readonly string[] | undefined;
   /** Whether the caller may submit decisions on behalf of people that it names. @default false */
-  readonly answersForOthers?: boolean | undefined;
+  readonly decidesForOthers?: boolean | undefined;
 }
 
 /** Options of {@link identifyFromAuthorizer}. */
@@ -133,12 +135,12 @@ const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/
 
 /** The caller, or undefined without a valid tenant. A caller without roles may do nothing. */
 function toCaller(identity: Omit<IamCaller, 'tenant'> & { readonly tenant: string | undefined }): Caller | undefined {
-  const { tenant = '', roles, person, groups = [], answersForOthers = false } = identity;
+  const { tenant = '', roles, person, groups = [], decidesForOthers = false } = identity;
   try {
     escapeId('tenant', tenant);
   } catch (error) {
     if (isWaitstateError(error, 'INVALID_INPUT')) return undefined;
     throw error;
   }
-  return { tenant, roles: new Set(roles), groups, answersForOthers, ...omitUndefined({ person }) };
+  return { tenant, roles: new Set(roles), groups, decidesForOthers, ...omitUndefined({ person }) };
 }

@@ -1,3 +1,5 @@
+import type { Person } from '../core/approval.ts';
+
 /**
  * What a caller may do. A viewer reads runs; an approver decides approval requests; an operator reads, starts, changes and
  * ends runs; a starter only starts them and cannot read any run.
@@ -10,12 +12,12 @@ export type Role = (typeof ROLES)[number];
 export interface Caller {
   readonly tenant: string;
   /** The person, such as `user:ann`; absent for a program. */
-  readonly person?: string;
+  readonly person?: Person;
   /** The groups of that person, such as `group:finance`. */
   readonly groups: readonly string[];
   readonly roles: ReadonlySet<Role>;
   /** Whether it may submit decisions for people that it names: a portal that knows its users, or the local server. */
-  readonly answersForOthers: boolean;
+  readonly decidesForOthers: boolean;
 }
 
 /** Identifies the caller of a request; undefined rejects the request. */

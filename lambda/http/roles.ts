@@ -1,4 +1,4 @@
-import { matchApprover, notAnApprover } from '../core/approval.ts';
+import { matchApprover, notAnApprover, type Person } from '../core/approval.ts';
 import type { ApprovalDocument } from '../operator/approval-document.ts';
 import { type Caller, ROLES, type Role } from './caller.ts';
 import { HttpError } from './problem.ts';
@@ -30,19 +30,19 @@ export function requireRole(caller: Caller, allowed: readonly Role[]): void {
 
 /** Throws unless the caller can read runs, can decide for others, or is one of the approvers. */
 export function requireApprovalAccess(caller: Caller, approval: ApprovalDocument): void {
-  const { person = '', groups, answersForOthers } = caller;
-  if (hasRole(caller, VIEW_ROLES) || answersForOthers || matchApprover(approval, person, groups)) return;
+  const { person = '', groups, decidesForOthers } = caller;
+  if (hasRole(caller, VIEW_ROLES) || decidesForOthers || matchApprover(approval, person, groups)) return;
   throw notAnApprover(approval, person);
 }
 
 /** The caller as the person who decides; throws `NOT_ALLOWED` for a program. */
-export function requireDecider({ person, groups, answersForOthers }: Caller): {
-  readonly by: string;
+export function requireDecider({ person, groups, decidesForOthers }: Caller): {
+  readonly by: Person;
   readonly groups: readonly string[];
 } {
   if (person !== undefined) return { by: person, groups };
   throw notAllowed(
-    answersForOthers ? 'Name the person who decides.' : 'Only a person can decide, and this caller is a program.',
+    decidesForOthers ? 'Name the person who decides.' : 'Only a person can decide, and this caller is a program.',
   );
 }
 

@@ -85,7 +85,7 @@ export function createApprovalOperator(runtime: Runtime): ApprovalOperator {
 }
 
 const sortOldestFirst = (approvals: readonly ApprovalDocument[]): readonly ApprovalDocument[] =>
-  approvals.toSorted((a, b) => a.askedAt.getTime() - b.askedAt.getTime());
+  approvals.toSorted((a, b) => a.requestedAt.getTime() - b.requestedAt.getTime());
 
 async function toApprovalInRun(found: FoundApproval, followUp: FoundApproval | undefined): Promise<ApprovalInRun> {
   const { status, agent } = found.head;

@@ -33,14 +33,14 @@ export function createOperator(base: Runtime): Operator {
     lineage: async (run) => loadLineage(await forRun(run)),
 
     async start(input) {
-      const { agent, owner, tags, retentionSeconds, timeout } = input;
+      const { agent, owner, tags, retention, timeout } = input;
       const id = input.id ?? (input.key === undefined ? undefined : runIdFromKey(input.agent, input.key));
       return startRun(runtime, {
         agent,
         id,
         owner,
         tags,
-        retentionSeconds,
+        retention,
         unchecked: true,
         input: await decodeWithPayloads(await forRun(id ?? 'none'), 'input', input.input ?? null, () => {
           throw invalidInput('`input`', 'without payloads, because the run does not exist yet', 'a payload');

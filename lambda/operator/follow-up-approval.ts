@@ -5,7 +5,7 @@ import type { FoundApproval } from '../runtime/approvals/find-approval.ts';
 export async function findFollowUp(found: FoundApproval): Promise<FoundApproval | undefined> {
   const { id, meta } = found.approval;
   if (meta.outcome !== 'approve') return undefined;
-  const first = meta.ask > 1 ? id.slice(0, -`~${meta.ask}`.length) : id;
-  const [approval] = await readApprovals(found.at, [`${first}~${meta.ask + 1}`]);
+  const first = meta.requestNumber > 1 ? id.slice(0, -`~${meta.requestNumber}`.length) : id;
+  const [approval] = await readApprovals(found.at, [`${first}~${meta.requestNumber + 1}`]);
   return approval && { ...found, approval };
 }

@@ -27,7 +27,7 @@ export interface LineageNode {
 export interface Lineage {
   readonly root: LineageNode;
   /** Whether some forks are left out. */
-  readonly isMore: boolean;
+  readonly hasMore: boolean;
 }
 
 const MAX_ANCESTORS = 20;
@@ -43,28 +43,28 @@ export async function loadLineage(at: RunContext): Promise<Lineage> {
     if (!parent || !(await findHead(parent))) break;
     oldest = parent;
   }
-  const budget = { left: MAX_RUNS, isMore: false };
+  const budget = { left: MAX_RUNS, hasMore: false };
   const root = await loadNode(oldest, await findHead(oldest), undefined, budget);
-  return { root, isMore: budget.isMore };
+  return { root, hasMore: budget.hasMore };
 }
 
 async function loadNode(
   at: RunContext,
   head: HeadMeta | undefined,
   fromVersion: number | undefined,
-  budget: { left: number; isMore: boolean },
+  budget: { left: number; hasMore: boolean },
 ): Promise<LineageNode> {
   const forks: LineageNode[] = [];
   // If the run is gone, records under its id belong to another run.
   for await (const stored of head ? scanRecords(at, FORK_KEYS) : []) {
     if (--budget.left < 0) {
-      budget.isMore = true;
+      budget.hasMore = true;
       break;
     }
-    const { run, born, version } = parseForkRecord(stored);
+    const { run, uid, version } = parseForkRecord(stored);
     const fork = toRunContext(at, at.tenant, run);
     const alive = await findHead(fork);
-    forks.push(await loadNode(fork, alive?.born === born ? alive : undefined, version, budget));
+    forks.push(await loadNode(fork, alive?.uid === uid ? alive : undefined, version, budget));
   }
   return { run: at.run, ...omitUndefined({ status: head?.status, fromVersion }), forks };
 }

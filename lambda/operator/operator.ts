@@ -8,6 +8,7 @@ import type {
   RunFilter,
   RunSummary,
 } from '../checkpoints/engine.ts';
+import type { Approver } from '../core/approval.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
 import type { AnswerInput, DecideInput } from '../runtime/approvals/decide-input.ts';
@@ -51,7 +52,7 @@ export interface Operator {
 
   /** The pending approvals that a person can decide, oldest first. */
   inbox(
-    person: string,
+    person: Approver,
     options?: { readonly groups?: readonly string[]; readonly limit?: number },
   ): Promise<readonly ApprovalDocument[]>;
   /** The pending approvals of all people, oldest first. */
@@ -83,10 +84,10 @@ export interface RunsPage {
   readonly cursor?: string;
 }
 
-/** A number of runs; `isMore` if there are more than were counted. */
+/** A number of runs; `hasMore` if there are more than were counted. */
 export interface RunCount {
   readonly count: number;
-  readonly isMore: boolean;
+  readonly hasMore: boolean;
 }
 
 export type StatusCounts = Readonly<Record<Status, RunCount>>;
@@ -109,9 +110,9 @@ export interface RunView extends RunSummary {
   /** How often it was delivered since it became ready. */
   readonly deliveries: number;
   /** Why it cannot resume on the deployed code. */
-  readonly parked?: string;
+  readonly parkedReason?: string;
   /** The ids of its pending approvals. */
-  readonly openApprovals: readonly string[];
+  readonly pendingApprovals: readonly string[];
   /** What it waits for: approvals, signals, timers, child runs, the next attempt of a step. */
   readonly waits: readonly Wait[];
   readonly input?: Doc;
@@ -119,9 +120,13 @@ export interface RunView extends RunSummary {
   readonly error?: {
     readonly name: string;
     readonly message: string;
+    /** The code of an error of Waitstate, or the `code` of another error. */
+    readonly code?: string;
+    /** Why the run was cancelled. */
+    readonly reason?: string;
     /** The stack trace. */
     readonly stack?: string;
-    readonly failedAt: readonly string[];
+    readonly failedOperations: readonly string[];
     readonly notUndone: readonly string[];
   };
 }
@@ -179,7 +184,7 @@ interface StartInput {
   readonly key?: string;
   readonly owner?: string;
   readonly tags?: readonly string[];
-  readonly retentionSeconds?: number;
+  readonly retention?: Duration;
   readonly timeout?: Duration;
 }
 

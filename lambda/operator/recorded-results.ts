@@ -57,10 +57,10 @@ const isVisible = (id: string): boolean =>
 
 function toRecordedResult(id: string, entry: Readonly<Record<string, Doc>>): RecordedResult {
   // A decision has no `value` until the facts are checked again.
-  const { kind, decided, value = decided, error, because } = entry;
+  const { kind, decided, value = decided, error, lastFailure } = entry;
   const isCompleted = hasSettled(entry) || id.startsWith('@');
   const text = (doc: Doc | undefined): string | undefined => (typeof doc === 'string' ? doc : undefined);
-  return { id, isCompleted, ...omitUndefined({ kind: text(kind), value, error, lastFailure: text(because) }) };
+  return { id, isCompleted, ...omitUndefined({ kind: text(kind), value, error, lastFailure: text(lastFailure) }) };
 }
 
 /** Compares the results of two checkpoints by id. */

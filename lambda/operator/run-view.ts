@@ -20,14 +20,14 @@ export async function loadRunView(at: RunContext): Promise<RunView> {
     stepNumber: loaded.record.meta.stepNumber,
     isDurable: work !== undefined,
     deliveries: work?.deliveries ?? 0,
-    openApprovals: work?.approvals ?? [],
+    pendingApprovals: work?.approvals ?? [],
     waits: [...entries].flatMap(toWaits),
     ...omitUndefined({
       step: loaded.record.meta.step ?? meta.step,
       lease: work?.lease && { by: work.lease.by, until: new Date(work.lease.until) },
       dueAt: toDate(work?.dueAt),
       deadline: toDate(work?.deadline),
-      parked: work?.parked,
+      parkedReason: work?.parkedReason,
       input: entries.get('@input')?.value as Doc | undefined,
       result: entries.get('@result')?.value as Doc | undefined,
       error: error && toRunError(error),
@@ -53,17 +53,17 @@ function toWaits([id, entry]: readonly [id: string, entry: Entry]): readonly Wai
   }
 }
 
-function toRunError({ error, failedAt, notUndone }: Entry): NonNullable<RunView['error']> {
+function toRunError({ error, failedOperations, notUndone }: Entry): NonNullable<RunView['error']> {
   const doc = error as Doc | undefined;
   const name = partOf(doc, 'error', 1) ?? 'Error';
   const message = partOf(doc, 'error', 2) ?? (typeof doc === 'string' ? doc : JSON.stringify(doc ?? null));
   const fields = partOf(doc, 'error', 3);
-  const stack = isFields(fields) && typeof fields.stack === 'string' ? fields.stack : undefined;
+  const field = (key: string) => (isFields(fields) && typeof fields[key] === 'string' ? fields[key] : undefined);
   return {
     name: String(name),
     message: String(message),
-    ...omitUndefined({ stack }),
-    failedAt: toStrings(failedAt),
+    ...omitUndefined({ code: field('code'), reason: field('reason'), stack: field('stack') }),
+    failedOperations: toStrings(failedOperations),
     notUndone: toStrings(notUndone),
   };
 }

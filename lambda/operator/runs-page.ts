@@ -27,7 +27,7 @@ export async function loadRunsPage(context: Context, query: RunsQuery): Promise<
   let read = 0;
   for await (const listed of scanRuns(context, { ...filter, ...(until && { until }) })) {
     const { partition, head, isMatch } = listed;
-    const sameTime = seen.get(head.touchedAt) ?? new Set();
+    const sameTime = seen.get(head.updatedAt) ?? new Set();
     if (sameTime.has(shortHash(partition))) continue;
     if (found.size >= limit || read >= MAX_READ_RUNS) {
       const [at, runs] = [...seen].at(-1) ?? [0, new Set<string>()];
@@ -35,8 +35,8 @@ export async function loadRunsPage(context: Context, query: RunsQuery): Promise<
     }
     read += 1;
     // The next page needs only the runs of the last time.
-    if (!seen.has(head.touchedAt)) seen.clear();
-    seen.set(head.touchedAt, sameTime.add(shortHash(partition)));
+    if (!seen.has(head.updatedAt)) seen.clear();
+    seen.set(head.updatedAt, sameTime.add(shortHash(partition)));
     // A run that moves from one index to another may be in both.
     if (isMatch && (id === undefined || parsePartition(partition).run.includes(id))) found.set(partition, listed);
   }
@@ -71,8 +71,8 @@ async function countWithStatus(context: Context, status: Status): Promise<RunCou
   const runs = new Set<string>();
   for await (const { partition, isMatch } of scanRuns(context, { status })) {
     if (!isMatch) continue;
-    if (runs.size >= MAX_COUNTED && !runs.has(partition)) return { count: MAX_COUNTED, isMore: true };
+    if (runs.size >= MAX_COUNTED && !runs.has(partition)) return { count: MAX_COUNTED, hasMore: true };
     runs.add(partition);
   }
-  return { count: runs.size, isMore: false };
+  return { count: runs.size, hasMore: false };
 }

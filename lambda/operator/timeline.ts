@@ -1,6 +1,6 @@
 import type { CheckpointSummary } from '../checkpoints/engine.ts';
 import { hasEnded, isWaiting, type Status } from '../core/status.ts';
-import { FAILED_LABEL, UNDONE_LABEL } from '../runtime/invocation/batch.ts';
+import { FAILED_LABEL, UNDONE_LABEL, WAITS_LABEL } from '../runtime/invocation/batch.ts';
 
 /** What a run did during a span of time. */
 export type SpanKind =
@@ -20,7 +20,7 @@ export type SpanKind =
 /** One span of a timeline. */
 export interface Span {
   readonly kind: SpanKind;
-  /** The name of a step, a status, or the kind of change. */
+  /** The names of steps or waits, a status, or the kind of change. */
   readonly label: string;
   readonly from: Date;
   readonly to: Date;
@@ -77,7 +77,8 @@ function classifySpan(
   const undone = labels[UNDONE_LABEL];
   if (undone !== undefined) return { kind: 'step', label: `undo ${undone}` };
   if (step !== undefined) return { kind: 'step', label: step };
-  return { kind: 'step', label: status === before.status ? 'update' : describeStatus(status) };
+  if (status !== before.status) return { kind: 'step', label: describeStatus(status) };
+  return { kind: 'step', label: labels[WAITS_LABEL] ?? 'update' };
 }
 
 /** Classifies the time before a claim: the run waited, was READY, or its process had crashed. */

@@ -30,16 +30,16 @@ export interface TruncateOptions {
 
 /** A document that was truncated to a number of bytes. */
 export interface TruncatedDocument {
-  /** The document, with `{"$":["cut",kind,size,shown]}` for each truncated part. It is not accepted as a state. */
+  /** The document, with `{"$":["truncated",kind,size,shown]}` for each truncated part. It is not accepted as a state. */
   readonly value: Doc;
   /** Whether nothing was truncated. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 // A smaller part would be useless: fewer parts are shown instead.
 const MIN_PART_BYTES = 120;
 // The size of the marker of a truncated part.
-const MARKER_BYTES = 32;
+const MARKER_BYTES = 40;
 
 /**
  * Truncates the part of a document at a JSON pointer to about `budget` bytes of JSON: small parts are complete, and large
@@ -60,13 +60,13 @@ export function truncateDocument(
 export function truncateToBytes(doc: Doc, budget: number, { from = 0 }: TruncateOptions = {}): TruncatedDocument {
   const truncator = new Truncator();
   const value = from === 0 ? truncator.fit(doc, budget) : truncator.truncate(doc, budget, from);
-  return { value, isWhole: !truncator.hasTruncated };
+  return { value, isComplete: !truncator.hasTruncated };
 }
 
 /** Parses the marker of a truncated part; undefined for any other document. */
 export function parseTruncation(doc: Doc | undefined): Truncation | undefined {
   const parts = specialOf(doc);
-  if (!isList(parts) || parts[0] !== 'cut') return undefined;
+  if (!isList(parts) || parts[0] !== 'truncated') return undefined;
   const [, kind, size, shown = null] = parts;
   return { kind: kind as TruncationKind, size: Number(size), shown };
 }
@@ -177,7 +177,7 @@ class Truncator {
 
   #mark(kind: TruncationKind, size: number, shown: Doc): Doc {
     this.hasTruncated = true;
-    return { $: ['cut', kind, size, shown] };
+    return { $: ['truncated', kind, size, shown] };
   }
 
   #bytes(doc: Doc): number {

@@ -48,12 +48,12 @@ export async function performAction(options: ActionOptions, request: CheckpointR
 
 const ACTIONS: Readonly<Record<Action, PerformAction>> = {
   async start(options, { run, fields }, at) {
-    const { agent, input, timeout, owner, tags, retentionSeconds } = fields as StartFields;
+    const { agent, input, timeout, owner, tags, retention } = fields as StartFields;
     return startRun(createRuntime(options), {
       agent,
       owner,
       tags,
-      retentionSeconds,
+      retention,
       id: run,
       unchecked: true,
       input: await decodeRemoteValue(at, 'input', input ?? null),
@@ -62,12 +62,12 @@ const ACTIONS: Readonly<Record<Action, PerformAction>> = {
   },
 
   async save(_, request, at) {
-    const { status, owner, tags, retentionSeconds } = request.fields as SaveFields;
+    const { status, owner, tags, retention } = request.fields as SaveFields;
     const saved = await toRemoteSave(at, request);
     if (status === 'READY') return savedResponse(await yieldRemotely(at, saved));
     const current = status === undefined ? undefined : await readNewest(at);
     if (current?.head.meta.work) checkIsRunning(at, { head: current.head, record: current.newest });
-    return savedResponse(await save(at, { ...saved, ...omitUndefined({ status, owner, tags, retentionSeconds }) }));
+    return savedResponse(await save(at, { ...saved, ...omitUndefined({ status, owner, tags, retention }) }));
   },
 
   async load({ signedUrls }, { run, fields }, at) {
@@ -142,7 +142,7 @@ const ACTIONS: Readonly<Record<Action, PerformAction>> = {
       url,
       size: ref.size,
       sha256: ref.sha256,
-      expiresInSeconds: SIGNED_URL_SECONDS,
+      expiresIn: { seconds: SIGNED_URL_SECONDS },
       ...omitUndefined({ type: ref.type }),
     };
   },
@@ -154,10 +154,10 @@ interface StartFields {
   readonly timeout?: Duration;
   readonly owner?: string;
   readonly tags?: readonly string[];
-  readonly retentionSeconds?: number;
+  readonly retention?: Duration;
 }
 
-interface SaveFields extends Omit<RemoteSave, 'writeId'>, Pick<StartFields, 'owner' | 'tags' | 'retentionSeconds'> {
+interface SaveFields extends Omit<RemoteSave, 'writeId'>, Pick<StartFields, 'owner' | 'tags' | 'retention'> {
   readonly stateFrom?: { readonly upload: string };
   readonly status?: 'RUNNING' | 'READY';
 }

@@ -9,6 +9,7 @@ import { WaitstateError } from '../core/errors.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
 import { type JournalEntries, pendingWaits, readJournal } from '../runtime/remote/wait.ts';
+import { INVOCATION_ID_PREFIX } from '../storage/keys.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 
 /** A checkpoint for agents in other languages: documents instead of values. */
@@ -53,7 +54,7 @@ export async function invocationPayload(
     );
   }
   // No record points at it, so the collector removes it after a day.
-  const id = `handed-${randomId()}`;
+  const id = INVOCATION_ID_PREFIX + randomId();
   await at.payloads.put(at.partition, id, Buffer.from(text));
   const { version, meta } = loaded.record;
   return { checkpoint: { version, status: meta.status }, contentUrl: await signedUrls.get(at.partition, id) };

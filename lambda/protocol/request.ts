@@ -84,7 +84,7 @@ const SAVE_FIELDS: Fields = {
 const RUN_FIELDS: Fields = {
   owner: text(256),
   tags: texts,
-  retentionSeconds: { expected: 'a number above 0', fits: (value) => typeof value === 'number' && value > 0 },
+  retention: duration,
 };
 
 /** The fields of each action. Unknown fields are refused, so that a misspelled one is not ignored. */

@@ -1,6 +1,7 @@
 import { type RunContext, randomId } from '../checkpoints/engine.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
+import { UPLOAD_ID_PREFIX } from '../storage/keys.ts';
 import { SIGNED_URL_SECONDS, type SignedUrls } from '../storage/ports.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -14,8 +15,8 @@ export async function createUpload(at: RunContext, signedUrls: SignedUrls | unde
         ? 'Uploads are not available, because runs are encrypted and uploads are not. Pass the state as `state`.'
         : 'Uploads are not available, because there is no bucket. Pass the state as `state`.',
     );
-  const upload = `upload-${randomId()}`;
-  return { upload, url: await signedUrls.put(at.partition, upload), expiresInSeconds: SIGNED_URL_SECONDS };
+  const upload = UPLOAD_ID_PREFIX + randomId();
+  return { upload, url: await signedUrls.put(at.partition, upload), expiresIn: { seconds: SIGNED_URL_SECONDS } };
 }
 
 /** Reads an uploaded state. */

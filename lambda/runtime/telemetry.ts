@@ -67,5 +67,5 @@ export function errorFields(error: unknown): Readonly<Record<string, unknown>> {
     const { httpStatusCode, requestId } = $metadata ?? {};
     return { error: typeof name === 'string' ? name : 'unknown', httpStatusCode, requestId };
   }
-  return { error: error.code, ...(LOGGABLE_CODES.has(error.code) && { why: error.message }) };
+  return { error: error.code, ...(LOGGABLE_CODES.has(error.code) && { errorMessage: error.message }) };
 }

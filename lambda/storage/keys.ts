@@ -42,8 +42,12 @@ export function parseVersion(key: string): number {
   return typeof parsed === 'object' && 'version' in parsed ? parsed.version : 0;
 }
 
+/** The prefixes of the ids of payloads that no record refers to at first: uploads, and the payloads of invocations. */
+export const UPLOAD_ID_PREFIX = 'upload-';
+export const INVOCATION_ID_PREFIX = 'invocation-';
+
 /** The key of the record with which a run refers to one of its forks. */
-export const forkKey = (run: string, born: string): string => `f${escapeId('run', run)} ${born}`;
+export const forkKey = (run: string, uid: string): string => `f${escapeId('run', run)} ${uid}`;
 export const FORK_KEYS: KeyRange = { from: 'f', to: 'g' };
 
 export const eventKey = (number: number): string => `e${String(number).padStart(10, '0')}`;

@@ -22,7 +22,7 @@ describe('a caller with a JWT', () => {
       tenant: 'acme',
       person: 'user:ann',
       groups: ['group:finance', 'group:group:desk'],
-      answersForOthers: false,
+      decidesForOthers: false,
       roles: new Set(['viewer', 'approver']),
     });
   });
@@ -46,7 +46,7 @@ describe('a caller with a JWT', () => {
     ['OPERATOR', []],
     ['[x,operator]', []],
     ['[x;operator viewer]', ['viewer']],
-  ])('has, for the roles claim %j, the roles %j', async (roles, expected) => {
+  ])('turns the roles claim %j into the roles %j', async (roles, expected) => {
     expect([...((await byClaims({ tenant: 't', roles }))?.roles ?? [])]).toEqual(expected);
   });
 
@@ -58,7 +58,7 @@ describe('a caller with a JWT', () => {
     expect([...(named?.roles ?? [])]).toEqual(['operator', 'viewer']);
   });
 
-  it('is no person if its email address is not verified', async () => {
+  it('does not act as a person if its email address is not verified', async () => {
     const byEmail = { ...JWT, personClaim: 'email' };
     const person = async (proof: object) =>
       (await byClaims({ tenant: 't', roles: '[approver]', email: 'boss@x.test', ...proof }, byEmail))?.person;
@@ -86,7 +86,7 @@ describe('a caller with a JWT', () => {
       expect(await byClaims({ tenant, roles: 'viewer' })).toBeUndefined();
   });
 
-  it('is a program if no claim names a person, and never a group', async () => {
+  it('acts as a program if no claim names a person, and never as a group', async () => {
     expect(await byClaims({ tenant: 't', roles: 'viewer' })).not.toHaveProperty('person');
     expect(await byClaims({ tenant: 't', sub: 'group:finance' })).toMatchObject({ person: 'user:group:finance' });
     expect(await byClaims({ tenant: 't', sub: 'user:ann' })).toMatchObject({ person: 'user:user:ann' });
@@ -102,7 +102,7 @@ describe('a caller with an IAM identity', () => {
       personFromSession: true,
       groups: ['group:desk'],
     },
-    'arn:aws:iam::111122223333:user/portal': { tenant: 'acme', roles: ['approver'] as const, answersForOthers: true },
+    'arn:aws:iam::111122223333:user/portal': { tenant: 'acme', roles: ['approver'] as const, decidesForOthers: true },
   };
   const byArn = (userArn: unknown) => identified({ iam }, { iam: { userArn, accountId: '111122223333' } });
 
@@ -111,7 +111,7 @@ describe('a caller with an IAM identity', () => {
       tenant: 'default',
       roles: new Set(['operator', 'viewer']),
       groups: [],
-      answersForOthers: false,
+      decidesForOthers: false,
     });
     expect(await byArn('arn:aws:sts::111122223333:assumed-role/SSO_Approvers_12/ann@example.com')).toMatchObject({
       person: 'user:ann@example.com',
@@ -119,7 +119,7 @@ describe('a caller with an IAM identity', () => {
     });
     expect(await byArn('arn:aws:iam::111122223333:user/portal')).toMatchObject({
       tenant: 'acme',
-      answersForOthers: true,
+      decidesForOthers: true,
     });
   });
 
@@ -135,7 +135,7 @@ describe('a caller with an IAM identity', () => {
     '',
     undefined,
     7,
-  ])('is rejected as %s', async (arn) => {
+  ])('is rejected if its ARN is %j', async (arn) => {
     expect(await byArn(arn)).toBeUndefined();
   });
 });

@@ -7,10 +7,10 @@ import { apiScene, caller } from './scene.ts';
 /** A valid request to a route, apart from its caller. */
 const requestTo = (route: Route) => ({
   path: route.path.replace(/\{(\w+)\}/g, (_, name) => (name === 'version' ? '1' : `some-${name}`)),
-  asked: {
+  init: {
     method: route.method,
     headers: { 'content-type': 'application/json', 'if-match': '"1"' },
-    ...(route.body && { body: '{"agent":"a","name":"n","answer":"approve","why":"w","version":1}' }),
+    ...(route.body && { body: '{"agent":"a","name":"n","answer":"approve","reason":"w","version":1}' }),
   },
 });
 
@@ -26,14 +26,14 @@ const sets: readonly (readonly Role[])[] = [
 const forCallers = ROUTES.filter(({ access }) => access !== 'everyone');
 
 describe('a route for callers', () => {
-  it.each(forCallers)('$method $path rejects unauthenticated callers and other roles', async (route) => {
-    const { ask } = apiScene();
-    const { path, asked } = requestTo(route);
-    const unknown = await ask(path, { ...asked, as: 'nobody' });
+  it.each(forCallers)('rejects unauthenticated callers and other roles: $method $path', async (route) => {
+    const { callApi } = apiScene();
+    const { path, init } = requestTo(route);
+    const unknown = await callApi(path, { ...init, as: 'nobody' });
     expect([unknown.status, unknown.json.code]).toEqual([401, 'NOT_AUTHENTICATED']);
     expect(unknown.headers.get('www-authenticate')).toBe('Bearer');
     for (const roles of sets) {
-      const { status, json } = await ask(path, { ...asked, as: caller({ roles }) });
+      const { status, json } = await callApi(path, { ...init, as: caller({ roles }) });
       const mayDoIt = roles.some((role) => route.access.includes(role));
       // The inbox checks the role again for each of its two lists.
       const isRefused = json.code === 'NOT_ALLOWED' && !(route.name === 'listApprovals' && !roles.includes('approver'));
@@ -42,7 +42,7 @@ describe('a route for callers', () => {
     }
   });
 
-  it('names its roles, and changes are limited to operators, approvers and starters', () => {
+  it('lists its roles, and only operators, approvers and starters can change anything', () => {
     for (const { access, method, name } of forCallers) {
       expect(access.length).toBeGreaterThan(0);
       const others: Readonly<Record<string, readonly Role[]>> = {
@@ -57,7 +57,7 @@ describe('a route for callers', () => {
   });
 
   it('does not reveal its existence to unauthenticated callers', async () => {
-    const { ask } = apiScene();
+    const { callApi } = apiScene();
     for (const path of [
       '/api',
       '/api/',
@@ -68,19 +68,19 @@ describe('a route for callers', () => {
       '/console/nothing',
       '/console/runs',
     ])
-      expect([path, (await ask(path, { as: 'nobody' })).status]).toEqual([path, 401]);
-    expect((await ask('/api/nothing', { as: caller({ roles: [] }) })).status).toBe(403);
-    expect((await ask('/console', { as: caller({ roles: [] }) })).status).toBe(403);
+      expect([path, (await callApi(path, { as: 'nobody' })).status]).toEqual([path, 401]);
+    expect((await callApi('/api/nothing', { as: caller({ roles: [] }) })).status).toBe(403);
+    expect((await callApi('/console', { as: caller({ roles: [] }) })).status).toBe(403);
   });
 });
 
 describe('a starter', () => {
   it('can start runs and nothing else', async () => {
-    const as = caller({ roles: ['starter'], person: 'user:ann', answersForOthers: true });
+    const as = caller({ roles: ['starter'], person: 'user:ann', decidesForOthers: true });
     const open = forCallers.filter(({ access }) => access.includes('starter')).map(({ name }) => name);
     expect(open.sort()).toEqual(['describe', 'startRun', 'whoAmI']);
     const scene = apiScene();
-    expect((await scene.ask('/api/runs', { json: { agent: 'trips', id: 'r' }, as })).status).toBe(201);
+    expect((await scene.callApi('/api/runs', { json: { agent: 'trips', id: 'r' }, as })).status).toBe(201);
     await scene.settle();
     for (const path of [
       '/api/runs',
@@ -91,13 +91,13 @@ describe('a starter', () => {
       '/console/runs/r/approvals/book',
       '/console/start',
     ])
-      expect([path, (await scene.ask(path, { as })).status]).toEqual([path, 403]);
-    expect((await scene.ask('/api/me', { as })).json).toMatchObject({ roles: ['starter'] });
+      expect([path, (await scene.callApi(path, { as })).status]).toEqual([path, 403]);
+    expect((await scene.callApi('/api/me', { as })).json).toMatchObject({ roles: ['starter'] });
   });
 
   it('learns that a run id is taken, and nothing else about the run', async () => {
-    const { ask, settle } = apiScene();
-    const start = (as: Caller, json: object) => ask('/api/runs', { json: { id: 'r', ...json }, as });
+    const { callApi, settle } = apiScene();
+    const start = (as: Caller, json: object) => callApi('/api/runs', { json: { id: 'r', ...json }, as });
     const starter = caller({ roles: ['starter'] });
     expect((await start(caller(), { agent: 'trips' })).status).toBe(201);
     await settle();
@@ -119,9 +119,12 @@ describe('the data of another tenant', () => {
   it('is not found by any request', async () => {
     const scene = apiScene();
     const acme: Caller = caller({ tenant: 'acme' });
-    await scene.ask('/api/runs', { json: { agent: 'trips', id: 'r', input: { note: 'SECRET-OF-ACME' } }, as: acme });
+    await scene.callApi('/api/runs', {
+      json: { agent: 'trips', id: 'r', input: { note: 'SECRET-OF-ACME' } },
+      as: acme,
+    });
     await scene.settle();
-    expect((await scene.ask('/api/runs/r', { as: acme })).json.status).toBe('WAITING_FOR_APPROVAL');
+    expect((await scene.callApi('/api/runs/r', { as: acme })).json.status).toBe('WAITING_FOR_APPROVAL');
     for (const route of forCallers.filter(({ path }) => path.includes('{run}'))) {
       const path = route.path
         .replace('{run}', 'r')
@@ -129,31 +132,31 @@ describe('the data of another tenant', () => {
         .replace('{approval}', 'book')
         .replace('{payload}', 'x');
       const query = route.name === 'diffCheckpoints' ? '?before=1&after=2' : '';
-      const { asked } = requestTo(route);
+      const { init } = requestTo(route);
       const body = BODIES[route.name];
-      const { status, text } = await scene.ask(`${path}${query}`, { ...asked, ...(body !== undefined && { body }) });
+      const { status, text } = await scene.callApi(`${path}${query}`, { ...init, ...(body !== undefined && { body }) });
       // A signal is kept for a future run, and an upload belongs to no run yet; both stay in the tenant of the caller.
       const expected = { signalRun: 201, makeUpload: 400, saveCheckpoint: 404 }[route.name] ?? 404;
       expect([route.name, status]).toEqual([route.name, expected]);
       expect(text).not.toContain('SECRET');
     }
     const lists = ['/api/runs', '/api/runs?owner=ann', '/api/approvals?all=true', '/api/approvals', '/api/counts'];
-    for (const path of lists) expect((await scene.ask(path)).text).not.toMatch(/SECRET|"r"|"count":1/);
-    expect((await scene.ask('/api/runs/r', { as: acme })).json).toMatchObject({ status: 'WAITING_FOR_APPROVAL' });
-    expect((await scene.ask('/api/runs/~..~2Facme~2Fr')).status).toBe(404);
-    expect((await scene.ask('/api/runs/acme%2Fr')).status).toBe(404);
+    for (const path of lists) expect((await scene.callApi(path)).text).not.toMatch(/SECRET|"r"|"count":1/);
+    expect((await scene.callApi('/api/runs/r', { as: acme })).json).toMatchObject({ status: 'WAITING_FOR_APPROVAL' });
+    expect((await scene.callApi('/api/runs/~..~2Facme~2Fr')).status).toBe(404);
+    expect((await scene.callApi('/api/runs/acme%2Fr')).status).toBe(404);
   });
 
   it('is available through its approval links, whoever uses them', async () => {
     const scene = apiScene();
-    await scene.ask('/api/runs', { json: { agent: 'trips', id: 'r' }, as: caller({ tenant: 'acme' }) });
+    await scene.callApi('/api/runs', { json: { agent: 'trips', id: 'r' }, as: caller({ tenant: 'acme' }) });
     await scene.settle();
     const path = `/approvals/${await scene.linkTo('r', 'book', 'user:ann', 'acme')}`;
-    const { json } = await scene.ask(path, { as: 'nobody' });
+    const { json } = await scene.callApi(path, { as: 'nobody' });
     expect(json).toMatchObject({ approval: { tenant: 'acme', run: 'r' } });
     const { show } = json.approval as { show: { shot: { $: string[] } } };
-    expect((await scene.ask(`${path}/payloads/${show.shot.$[1]}`, { as: 'nobody' })).status).toBe(200);
-    expect((await scene.ask(path, { json: { answer: 'approve' }, as: 'nobody' })).status).toBe(200);
+    expect((await scene.callApi(`${path}/payloads/${show.shot.$[1]}`, { as: 'nobody' })).status).toBe(200);
+    expect((await scene.callApi(path, { json: { answer: 'approve' }, as: 'nobody' })).status).toBe(200);
   });
 });
 
@@ -166,7 +169,7 @@ const BODIES: Readonly<Record<string, string>> = {
   rewindRun: '{"version":1}',
   forkRun: '{"version":1}',
   decideApproval: '{"answer":"approve"}',
-  withdrawApproval: '{"why":"w"}',
+  withdrawApproval: '{"reason":"w"}',
   saveCheckpoint: '{"state":1}',
   askApproval: '{"approval":{"name":"n","title":"t","approvers":["user:ann"]}}',
   waitForSignal: '{"signal":"s"}',
@@ -175,19 +178,21 @@ const BODIES: Readonly<Record<string, string>> = {
 
 describe('a page of another site', () => {
   it('cannot make a browser change anything', async () => {
-    const { ask } = apiScene();
+    const { callApi } = apiScene();
     for (const site of ['cross-site', 'same-site'])
-      expect(await ask('/api/runs', { json: { agent: 'a' }, headers: { 'sec-fetch-site': site } })).toMatchObject({
+      expect(await callApi('/api/runs', { json: { agent: 'a' }, headers: { 'sec-fetch-site': site } })).toMatchObject({
         status: 403,
         json: { code: 'NOT_ALLOWED' },
       });
     for (const site of ['same-origin', 'none'])
-      expect((await ask('/api/runs', { json: { agent: 'a' }, headers: { 'sec-fetch-site': site } })).status).toBe(201);
+      expect((await callApi('/api/runs', { json: { agent: 'a' }, headers: { 'sec-fetch-site': site } })).status).toBe(
+        201,
+      );
     // A form cannot send JSON, and the API accepts nothing else.
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
-    expect((await ask('/api/runs', { body: 'agent=a', headers: form })).status).toBe(415);
+    expect((await callApi('/api/runs', { body: 'agent=a', headers: form })).status).toBe(415);
     expect(
-      (await ask('/api/runs', { method: 'OPTIONS', headers: { origin: 'https://evil.test' } })).headers.has(
+      (await callApi('/api/runs', { method: 'OPTIONS', headers: { origin: 'https://evil.test' } })).headers.has(
         'access-control-allow-origin',
       ),
     ).toBe(false);

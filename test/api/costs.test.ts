@@ -3,7 +3,7 @@ import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { counted } from '../runtime/storages.ts';
 import { apiScene, caller } from './scene.ts';
 
-describe('the cost of a list', () => {
+describe('a read request', () => {
   it.each([
     ['/api/runs?status=WAITING_FOR_APPROVAL', { list: 1 }],
     ['/api/runs?status=WAITING_FOR_APPROVAL&status=FAILED&agent=trips&tag=x&step=book', { list: 2 }],
@@ -17,13 +17,13 @@ describe('the cost of a list', () => {
     ['/api/runs/trip/approvals', { read: 1, range: 1 }],
     ['/api/approvals', { list: 1, read: 1 }],
     ['/api/approvals?all=true', { list: 3, read: 1 }],
-  ])('is, for %s, %j storage requests', async (path, expected) => {
+  ])('to %s costs exactly the storage requests %j', async (path, expected) => {
     const { storage, calls } = counted(memoryStorage());
-    const { ask, settle } = apiScene(storage);
-    await ask('/api/runs', { json: { agent: 'trips', id: 'trip', owner: 'ann' } });
+    const { callApi, settle } = apiScene(storage);
+    await callApi('/api/runs', { json: { agent: 'trips', id: 'trip', owner: 'ann' } });
     await settle();
     const before = { ...calls };
-    expect((await ask(path, { as: caller() })).status).toBe(200);
+    expect((await callApi(path, { as: caller() })).status).toBe(200);
     const made = Object.entries(calls).map(
       ([call, count]) => [call, count - before[call as keyof typeof before]] as const,
     );

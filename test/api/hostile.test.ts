@@ -7,7 +7,7 @@ import { apiScene } from './scene.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-describe('a body', () => {
+describe('a request body', () => {
   it.each([
     ['is not JSON', '{"agent":', 'Line 1, column 10'],
     ['is a list', '[]', 'expected object'],
@@ -25,27 +25,30 @@ describe('a body', () => {
     ['has half a surrogate in an id', '{"agent":"a","id":"\\ud800"}', 'surrogate'],
     ['nests deeper than a hundred levels', `{"agent":"a","input":${'['.repeat(100)}1${']'.repeat(100)}}`, '100 levels'],
   ])('is rejected with its location if it %s', async (_, body, expected) => {
-    const { ask } = apiScene();
-    const refused = await ask('/api/runs', { body, headers: JSON_TYPE });
+    const { callApi } = apiScene();
+    const refused = await callApi('/api/runs', { body, headers: JSON_TYPE });
     expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'application/problem+json']);
     expect(refused.json.detail).toContain(expected);
-    expect((await ask('/api/runs')).json.runs).toEqual([]);
+    expect((await callApi('/api/runs')).json.runs).toEqual([]);
   });
 
   it('can nest a hundred levels, not counting brackets in strings', async () => {
-    const { ask } = apiScene();
+    const { callApi } = apiScene();
     const deep = `{"agent":"a","input":${'['.repeat(99)}"[[\\"[["${']'.repeat(99)}}`;
-    expect((await ask('/api/runs', { body: deep, headers: JSON_TYPE })).status).toBe(201);
+    expect((await callApi('/api/runs', { body: deep, headers: JSON_TYPE })).status).toBe(201);
     const flat = JSON.stringify({ agent: 'a', input: '['.repeat(5000) });
-    expect((await ask('/api/runs', { body: flat, headers: JSON_TYPE })).status).toBe(201);
+    expect((await callApi('/api/runs', { body: flat, headers: JSON_TYPE })).status).toBe(201);
   });
 
   it('is rejected before it is read if it is too large, whatever its content-length claims', async () => {
-    const { app, ask } = apiScene();
-    const large = await ask('/api/runs', { json: { agent: 'a', input: 'x'.repeat(1024 * 1024) } });
+    const { app, callApi } = apiScene();
+    const large = await callApi('/api/runs', { json: { agent: 'a', input: 'x'.repeat(1024 * 1024) } });
     expect([large.status, large.json.code]).toEqual([413, 'TOO_LARGE']);
-    const said = await ask('/api/runs', { body: '{}', headers: { ...JSON_TYPE, 'content-length': '99999999' } });
-    expect(said.status).toBe(413);
+    const announced = await callApi('/api/runs', {
+      body: '{}',
+      headers: { ...JSON_TYPE, 'content-length': '99999999' },
+    });
+    expect(announced.status).toBe(413);
     let pulled = 0;
     const endless = new ReadableStream({
       pull(controller) {
@@ -64,7 +67,7 @@ describe('a body', () => {
   });
 
   it('must be JSON in UTF-8', async () => {
-    const { ask } = apiScene();
+    const { callApi } = apiScene();
     for (const type of [
       'text/plain',
       'application/xml',
@@ -73,24 +76,24 @@ describe('a body', () => {
       'x'.repeat(5000),
       '',
     ]) {
-      const refused = await ask('/api/runs', { body: '{"agent":"a"}', headers: { 'content-type': type } });
+      const refused = await callApi('/api/runs', { body: '{"agent":"a"}', headers: { 'content-type': type } });
       expect([type, refused.status, refused.json.code]).toEqual([type, 415, 'UNSUPPORTED_TYPE']);
       expect(refused.text.length).toBeLessThan(500);
     }
     expect(
       (
-        await ask('/api/runs', {
+        await callApi('/api/runs', {
           body: '{"agent":"a"}',
           headers: { 'content-type': 'Application/JSON; charset=UTF-8' },
         })
       ).status,
     ).toBe(201);
-    const broken = await ask('/api/runs', { body: Uint8Array.from([0x22, 0xff, 0xfe, 0x22]), headers: JSON_TYPE });
+    const broken = await callApi('/api/runs', { body: Uint8Array.from([0x22, 0xff, 0xfe, 0x22]), headers: JSON_TYPE });
     expect([broken.status, broken.json.detail]).toEqual([400, expect.stringContaining('UTF-8')]);
   });
 });
 
-describe('a query', () => {
+describe('a query string', () => {
   it.each([
     'limit=0',
     'limit=101',
@@ -119,30 +122,30 @@ describe('a query', () => {
     '__proto__=1',
     'constructor=1',
     `${Array.from({ length: 30 }, () => 'status=READY').join('&')}`,
-  ])('is rejected as %s', async (query) => {
-    const { ask } = apiScene();
-    const refused = await ask(`/api/runs?${query}`);
+  ])('is rejected if it is $0', async (query) => {
+    const { callApi } = apiScene();
+    const refused = await callApi(`/api/runs?${query}`);
     expect([query, refused.status, refused.json.code]).toEqual([query, 400, 'INVALID_INPUT']);
     expect(refused.text.length).toBeLessThan(5000);
   });
 
-  it('is rejected in a URL that is too long', async () => {
-    const refused = await apiScene().ask(`/api/runs?agent=${'x'.repeat(10_000)}`);
+  it('is rejected if it makes the URL too long', async () => {
+    const refused = await apiScene().callApi(`/api/runs?agent=${'x'.repeat(10_000)}`);
     expect([refused.status, refused.json.code]).toEqual([414, 'TOO_LARGE']);
   });
 });
 
-describe('a path', () => {
+describe('a request path', () => {
   it.each(['%', '%zz', '%ff', '~', '~a~2', '~~FF', `x${'%C3%BC'.repeat(200)}`, 'x'.repeat(800)])(
-    'is rejected with the id %s',
+    'is rejected if its run id is $0',
     async (id) => {
-      const refused = await apiScene().ask(`/api/runs/${id}`);
+      const refused = await apiScene().callApi(`/api/runs/${id}`);
       expect([refused.status, refused.json.code]).toEqual([400, 'INVALID_INPUT']);
     },
   );
 
-  it('is 404 without a route, and 405 for another method', async () => {
-    const { ask } = apiScene();
+  it('returns 404 without a route, and 405 for a method that the route does not have', async () => {
+    const { callApi } = apiScene();
     for (const path of [
       '/nothing',
       '/api/nothing',
@@ -153,7 +156,7 @@ describe('a path', () => {
       '/api/../../etc/passwd',
       '/favicon.ico',
     ])
-      expect([path, (await ask(path)).json.code]).toEqual([path, 'ROUTE_NOT_FOUND']);
+      expect([path, (await callApi(path)).json.code]).toEqual([path, 'ROUTE_NOT_FOUND']);
     for (const [method, path, allow] of [
       ['PUT', '/api/runs', 'GET, HEAD, POST'],
       ['DELETE', '/api/runs/x', 'GET, HEAD'],
@@ -161,7 +164,7 @@ describe('a path', () => {
       ['PATCH', '/api/runs/x/checkpoints', 'GET, HEAD, POST'],
       ['TRACE_IT', '/api/me', 'GET, HEAD'],
     ] as const) {
-      const refused = await ask(path, { method });
+      const refused = await callApi(path, { method });
       expect([path, refused.status, refused.headers.get('allow')?.split(', ').sort().join(', ')]).toEqual([
         path,
         405,
@@ -173,11 +176,11 @@ describe('a path', () => {
 
 describe('every response', () => {
   it('forbids caching, sniffing, framing and referrers', async () => {
-    const { ask, app } = apiScene();
+    const { callApi, app } = apiScene();
     const paths = ['/api/me', '/api/runs', '/api/nothing', '/approvals/x', '/nothing', '/', '/console/nothing'];
     for (const path of paths)
       for (const accept of ['*/*', 'text/html']) {
-        const { headers } = await ask(path, { headers: { accept } });
+        const { headers } = await callApi(path, { headers: { accept } });
         expect(Object.fromEntries(headers)).toMatchObject({
           'cache-control': 'no-store',
           'x-content-type-options': 'nosniff',
@@ -192,24 +195,24 @@ describe('every response', () => {
     expect(https.headers.get('strict-transport-security')).toMatch(/max-age=\d{8}/);
   });
 
-  it('is an error page for browsers, except from the API', async () => {
-    const { ask } = apiScene();
+  it('to an error is a page for browsers, except from the API', async () => {
+    const { callApi } = apiScene();
     const accept = { accept: 'text/html' };
     for (const path of ['/nothing', '/console/nothing', '/approvals/x'])
-      expect((await ask(path, { headers: accept })).headers.get('content-type')).toMatch(/^text\/html/);
-    expect((await ask('/api/nothing', { headers: accept })).headers.get('content-type')).toBe(
+      expect((await callApi(path, { headers: accept })).headers.get('content-type')).toMatch(/^text\/html/);
+    expect((await callApi('/api/nothing', { headers: accept })).headers.get('content-type')).toBe(
       'application/problem+json',
     );
-    const page = await ask('/%3Cscript%3Ealert(1)%3C/script%3E', { headers: accept });
+    const page = await callApi('/%3Cscript%3Ealert(1)%3C/script%3E', { headers: accept });
     expect(page.text).not.toContain('<script>alert');
   });
 });
 
-describe('the console', () => {
-  it('is the redirect target of the root', async () => {
-    const { ask } = apiScene();
-    for (const path of ['/', '/console/']) expect((await ask(path)).headers.get('location')).toBe('/console');
-    expect((await ask('/console')).status).toBeLessThan(400);
+describe('the root of the site', () => {
+  it('redirects to the console', async () => {
+    const { callApi } = apiScene();
+    for (const path of ['/', '/console/']) expect((await callApi(path)).headers.get('location')).toBe('/console');
+    expect((await callApi('/console')).status).toBeLessThan(400);
   });
 });
 
@@ -228,8 +231,8 @@ describe('an internal error', () => {
     [new WaitstateError('STORAGE_FULL', 'SECRET'), 507, 'STORAGE_FULL'],
     [Object.assign(new Error('SECRET'), { name: 'ThrottlingException' }), 500, 'UNEXPECTED'],
   ])('reveals no detail of %s', async (error, status, code) => {
-    const { ask, logged, counted } = apiScene(failing(error));
-    for (const [path, asked] of [
+    const { callApi, logged, counted } = apiScene(failing(error));
+    for (const [path, init] of [
       ['/api/runs', {}],
       ['/api/runs/x', {}],
       ['/api/runs', { json: { agent: 'a' } }],
@@ -244,7 +247,7 @@ describe('an internal error', () => {
         },
       ],
     ] as const) {
-      const got = await ask(path, asked);
+      const got = await callApi(path, init);
       expect([path, got.status]).toEqual([path, status]);
       expect(got.text).not.toContain('SECRET');
       if (got.headers.get('content-type') === 'application/problem+json') expect(got.json.code).toBe(code);
@@ -259,20 +262,20 @@ describe('an internal error', () => {
     expect(counted).toEqual(Array(7).fill('RequestFailed'));
   });
 
-  it('has an HTTP status for every error', () => {
+  it('has an HTTP status of at least 400, whatever its code', () => {
     for (const status of Object.values(HTTP_STATUS)) expect(status).toBeGreaterThanOrEqual(400);
   });
 
-  it('ends a request that takes too long', async () => {
+  it('is returned for a request that takes too long', async () => {
     const { vi } = await import('vitest');
     const never = () => new Promise<never>(() => {});
     const { records, payloads } = memoryStorage();
-    const { ask } = apiScene({ records: { ...records, list: never }, payloads });
+    const { callApi } = apiScene({ records: { ...records, list: never }, payloads });
     vi.useFakeTimers();
     try {
-      const asked = ask('/api/runs');
+      const pending = callApi('/api/runs');
       await vi.advanceTimersByTimeAsync(25_000);
-      const got = await asked;
+      const got = await pending;
       expect([got.status, got.json.code]).toEqual([503, 'TIMED_OUT']);
     } finally {
       vi.useRealTimers();
@@ -280,7 +283,7 @@ describe('an internal error', () => {
   });
 
   it('is logged without the URL, which may contain a token', async () => {
-    const { ask, logged } = apiScene();
+    const { callApi, logged } = apiScene();
     for (const path of [
       '/approvals/SECRET-TOKEN',
       '/approvals/SECRET-TOKEN/payloads/x',
@@ -289,13 +292,13 @@ describe('an internal error', () => {
       '/api/runs/SECRET-TOKEN',
       '/api/SECRET-TOKEN?a=SECRET-TOKEN',
     ])
-      await ask(path);
+      await callApi(path);
     expect(logged).toHaveLength(6);
     expect(logged.join()).not.toContain('SECRET');
   });
 });
 
-describe('a body that does not arrive', () => {
+describe('a request whose body does not arrive', () => {
   it('times out', async () => {
     const { vi } = await import('vitest');
     const { app } = apiScene();
@@ -308,9 +311,9 @@ describe('a body that does not arrive', () => {
     } as RequestInit);
     vi.useFakeTimers();
     try {
-      const answering = app.fetch(request);
+      const responding = app.fetch(request);
       await vi.advanceTimersByTimeAsync(10_000);
-      expect((await answering).status).toBe(408);
+      expect((await responding).status).toBe(408);
     } finally {
       vi.useRealTimers();
     }

@@ -9,9 +9,9 @@ import { type ApiScene, apiScene, PICTURE } from './scene.ts';
 let runs = 0;
 
 /** A suspended run, and the path of a link to its approval. */
-async function asked(scene: ApiScene) {
+async function requestApproval(scene: ApiScene) {
   const run = `run-${++runs}`;
-  await scene.ask('/api/runs', { json: { agent: 'trips', id: run } });
+  await scene.callApi('/api/runs', { json: { agent: 'trips', id: run } });
   await scene.settle();
   const token = await scene.linkTo(run);
   return { run, token, path: `/approvals/${token}` };
@@ -23,10 +23,10 @@ const FORM = { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }
 describeOnEachStorage('an approval link', (open) => {
   it('shows the request and changes nothing, however often it is viewed', async () => {
     const scene = apiScene(await open());
-    const { run, path } = await asked(scene);
+    const { run, path } = await requestApproval(scene);
     const { partition } = await scene.runtime.contexts.forRun(run);
     const before = await scene.storage.records.range(partition);
-    const shown = await scene.ask(path, { as: 'nobody' });
+    const shown = await scene.callApi(path, { as: 'nobody' });
     expect(shown.json).toMatchObject({
       person: 'user:ann',
       run: { status: 'WAITING_FOR_APPROVAL', agent: 'trips' },
@@ -43,11 +43,11 @@ describeOnEachStorage('an approval link', (open) => {
       'referrer-policy': 'no-referrer',
       vary: 'Accept',
     });
-    const page = await scene.ask(path, { headers: BROWSER, as: 'nobody' });
+    const page = await scene.callApi(path, { headers: BROWSER, as: 'nobody' });
     expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/html/)]);
     expect(page.text).toContain('Book it?');
     for (const headers of [{}, BROWSER]) {
-      const head = await scene.ask(path, { method: 'HEAD', headers, as: 'nobody' });
+      const head = await scene.callApi(path, { method: 'HEAD', headers, as: 'nobody' });
       expect([head.status, head.text]).toEqual([200, '']);
     }
     expect(await scene.storage.records.range(partition)).toEqual(before);
@@ -55,8 +55,8 @@ describeOnEachStorage('an approval link', (open) => {
 
   it('decides, returns the recorded decision for the same answer, and rejects another', async () => {
     const scene = apiScene(await open());
-    const { path } = await asked(scene);
-    const post = (json: object) => scene.ask(path, { json, as: 'nobody' });
+    const { path } = await requestApproval(scene);
+    const post = (json: object) => scene.callApi(path, { json, as: 'nobody' });
     const first = await post({ answer: 'approve', comment: 'fine', edits: { row: 1 } });
     expect(first).toMatchObject({
       status: 200,
@@ -71,12 +71,12 @@ describeOnEachStorage('an approval link', (open) => {
     ]);
     expect(scene.counted.filter((metric) => metric === 'DecisionRecorded')).toHaveLength(2);
     await scene.settle();
-    expect((await scene.ask(path)).json.run).toMatchObject({ status: 'WAITING_FOR_SIGNAL' });
+    expect((await scene.callApi(path)).json.run).toMatchObject({ status: 'WAITING_FOR_SIGNAL' });
   });
 
   it('decides once in a hundred concurrent requests', async () => {
     const scene = apiScene(await open());
-    const { run, path } = await asked(scene);
+    const { run, path } = await requestApproval(scene);
     const statuses = await Promise.all(
       Array.from({ length: 100 }, async (_, i) => {
         const body = JSON.stringify({ answer: i % 2 ? 'approve' : 'reject' });
@@ -90,18 +90,18 @@ describeOnEachStorage('an approval link', (open) => {
     expect((await scene.operator().approval(run, 'book')).votes).toHaveLength(1);
   });
 
-  it('is gone after the approval has expired or was withdrawn', async () => {
+  it('rejects a decision after the approval has expired or was withdrawn', async () => {
     const scene = apiScene(await open());
-    const first = await asked(scene);
+    const first = await requestApproval(scene);
     await withdraw(await scene.runtime.contexts.forRun(first.run), 'book', 'No longer needed.');
-    expect(await scene.ask(first.path, { json: { answer: 'approve' } })).toMatchObject({
+    expect(await scene.callApi(first.path, { json: { answer: 'approve' } })).toMatchObject({
       status: 410,
       json: { code: 'APPROVAL_WITHDRAWN' },
     });
-    expect((await scene.ask(first.path)).json).toMatchObject({ approval: { status: 'WITHDRAWN' } });
-    const second = await asked(scene);
+    expect((await scene.callApi(first.path)).json).toMatchObject({ approval: { status: 'WITHDRAWN' } });
+    const second = await requestApproval(scene);
     scene.clock.moveTo(scene.clock.now() + 86_400_000);
-    expect(await scene.ask(second.path, { json: { answer: 'approve' } })).toMatchObject({
+    expect(await scene.callApi(second.path, { json: { answer: 'approve' } })).toMatchObject({
       status: 410,
       json: { code: 'APPROVAL_EXPIRED' },
     });
@@ -109,13 +109,13 @@ describeOnEachStorage('an approval link', (open) => {
 
   it('returns the payloads of the approval, and no others of its run', async () => {
     const scene = apiScene(await open());
-    const { run, path, token } = await asked(scene);
-    const other = await asked(scene);
-    const { show } = (await scene.ask(path)).json.approval as { show: Record<'shot' | 'page', { $: string[] }> };
+    const { run, path, token } = await requestApproval(scene);
+    const other = await requestApproval(scene);
+    const { show } = (await scene.callApi(path)).json.approval as { show: Record<'shot' | 'page', { $: string[] }> };
     const shot = await scene.app.request(`${path}/payloads/${show.shot.$[1]}`);
     expect(new Uint8Array(await shot.arrayBuffer())).toEqual(PICTURE);
     expect(shot.headers.get('content-disposition')).toMatch(/^inline/);
-    const page = await scene.ask(`${path}/payloads/${show.page.$[1]}`, { as: 'nobody' });
+    const page = await scene.callApi(`${path}/payloads/${show.page.$[1]}`, { as: 'nobody' });
     expect(Object.fromEntries(page.headers)).toMatchObject({
       'content-type': 'application/octet-stream',
       'content-disposition': expect.stringMatching(/^attachment/),
@@ -125,14 +125,14 @@ describeOnEachStorage('an approval link', (open) => {
     });
     const { payloads } = await scene.operator().checkpoint(run);
     const unseen = payloads.find(({ id }) => !JSON.stringify(show).includes(id))?.id ?? 'x';
-    const nothing = await scene.ask('/approvals/nothing');
+    const nothing = await scene.callApi('/approvals/nothing');
     for (const wrong of [
       `${path}/payloads/${unseen}`,
       `${other.path}/payloads/${show.shot.$[1]}`,
       `${path}x/payloads/${show.shot.$[1]}`,
       `${path}/payloads/..%2F..%2Fetc`,
     ])
-      expect([wrong, (await scene.ask(wrong)).text]).toEqual([wrong, nothing.text]);
+      expect([wrong, (await scene.callApi(wrong)).text]).toEqual([wrong, nothing.text]);
     expect(scene.logged.join()).not.toContain(token);
   });
 });
@@ -140,49 +140,52 @@ describeOnEachStorage('an approval link', (open) => {
 describe('the page of an approval link', () => {
   it('accepts a form without JavaScript, and then shows the outcome', async () => {
     const scene = apiScene();
-    const { path } = await asked(scene);
-    const sent = await scene.ask(path, {
-      body: 'answer=approve&comment=&edits=%7B%22row%22%3A2%7D&shown=',
+    const { path } = await requestApproval(scene);
+    const sent = await scene.callApi(path, {
+      body: 'answer=approve&comment=&edits=%7B%22row%22%3A2%7D&contentHash=',
       headers: FORM,
     });
     expect([sent.status, sent.headers.get('location')]).toEqual([303, '?decided=true']);
-    expect((await scene.ask(path)).json.approval).toMatchObject({ status: 'APPROVED', votes: [{ edits: { row: 2 } }] });
+    expect((await scene.callApi(path)).json.approval).toMatchObject({
+      status: 'APPROVED',
+      votes: [{ edits: { row: 2 } }],
+    });
     for (const query of ['decided=true', 'utm_source=mail&utm_source=again&fbclid=x'])
-      expect((await scene.ask(`${path}?${query}`, { headers: BROWSER })).status).toBe(200);
-    const other = await scene.ask(path, { body: 'answer=reject', headers: FORM });
+      expect((await scene.callApi(`${path}?${query}`, { headers: BROWSER })).status).toBe(200);
+    const other = await scene.callApi(path, { body: 'answer=reject', headers: FORM });
     expect([other.status, other.headers.get('content-type')]).toEqual([409, expect.stringMatching(/^text\/html/)]);
     expect(other.text).toContain('voted approve');
   });
 
   it('keeps what the user typed after an error', async () => {
     const scene = apiScene();
-    const { path } = await asked(scene);
+    const { path } = await requestApproval(scene);
     const body = new URLSearchParams({ answer: 'approve', comment: 'My <b>words</b>', edits: '{"row":' });
-    const refused = await scene.ask(path, { body: String(body), headers: FORM });
+    const refused = await scene.callApi(path, { body: String(body), headers: FORM });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('My &lt;b&gt;words&lt;/b&gt;');
     expect(refused.text).toContain('{&quot;row&quot;:');
-    expect((await scene.ask(path)).json.approval).toMatchObject({ status: 'PENDING', votes: [] });
+    expect((await scene.callApi(path)).json.approval).toMatchObject({ status: 'PENDING', votes: [] });
   });
 
-  it('is an error page for an invalid link', async () => {
+  it('shows an error if the link is invalid', async () => {
     const scene = apiScene();
-    const nothing = await scene.ask('/approvals/nothing', { headers: BROWSER });
+    const nothing = await scene.callApi('/approvals/nothing', { headers: BROWSER });
     expect([nothing.status, nothing.headers.get('content-type')]).toEqual([404, expect.stringMatching(/^text\/html/)]);
-    const sent = await scene.ask('/approvals/nothing', { body: 'answer=approve', headers: FORM });
+    const sent = await scene.callApi('/approvals/nothing', { body: 'answer=approve', headers: FORM });
     expect([sent.status, sent.text]).toEqual([404, nothing.text]);
   });
 
   it('has no inline script or style, and a policy that allows none', async () => {
     const scene = apiScene();
-    const { path, token } = await asked(scene);
-    const { text, headers } = await scene.ask(path, { headers: BROWSER });
+    const { path, token } = await requestApproval(scene);
+    const { text, headers } = await scene.callApi(path, { headers: BROWSER });
     expect(text).not.toMatch(/<script(?![^>]* src="\/approvals\/assets\/)|<style| style="| on\w+="/);
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
     expect(policy).not.toMatch(/unsafe|\*|data:|https?:/);
     for (const [, file] of text.matchAll(/(?:src|href)="(\/approvals\/assets\/[^"]+)"/g)) {
-      const asset = await scene.ask(file ?? '', { as: 'nobody' });
+      const asset = await scene.callApi(file ?? '', { as: 'nobody' });
       expect([asset.status, asset.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable']);
       expect(asset.text).not.toContain(token);
     }
@@ -192,13 +195,13 @@ describe('the page of an approval link', () => {
 describe('an invalid link', () => {
   it('gets the same response, whether it is forged, malformed, revoked, or of a deleted run', async () => {
     const scene = apiScene(undefined, { keys: localKeys({ current: 'k', keys: { k: Buffer.alloc(32, 9) } }) });
-    const { token } = await asked(scene);
-    const revoked = (await asked(scene)).token;
+    const { token } = await requestApproval(scene);
+    const revoked = (await requestApproval(scene)).token;
     await revokeToken(await scene.runtime.contexts.forTenant(), revoked);
-    const gone = await asked(scene);
+    const gone = await requestApproval(scene);
     await scene.operator().cancel(gone.run);
     await scene.trips.store.delete(gone.run);
-    const expired = await asked(scene);
+    const expired = await requestApproval(scene);
     const forged = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
     scene.clock.moveTo(scene.clock.now() + 8 * 86_400_000);
     const wrong = [
@@ -216,19 +219,19 @@ describe('an invalid link', () => {
       'assets',
       'assets/x.js',
     ];
-    const answers = new Set<string>();
+    const responses = new Set<string>();
     for (const each of [...wrong, token.toUpperCase(), `${token}/payloads`, `${token}/payloads/x/y`]) {
-      const { status, text, headers } = await scene.ask(`/approvals/${each}`, { as: 'nobody' });
-      answers.add(JSON.stringify([status, text, ...headers]));
+      const { status, text, headers } = await scene.callApi(`/approvals/${each}`, { as: 'nobody' });
+      responses.add(JSON.stringify([status, text, ...headers]));
     }
     for (const each of wrong.filter((part) => part !== '' && !part.includes('/'))) {
-      const { status, text, headers } = await scene.ask(`/approvals/${each}`, {
+      const { status, text, headers } = await scene.callApi(`/approvals/${each}`, {
         json: { answer: 'approve' },
         as: 'nobody',
       });
-      answers.add(JSON.stringify([status, text, ...headers]));
+      responses.add(JSON.stringify([status, text, ...headers]));
     }
-    expect([...answers].map((answer) => JSON.parse(answer)[0])).toEqual([404]);
+    expect([...responses].map((response) => JSON.parse(response)[0])).toEqual([404]);
   });
 });
 
@@ -244,59 +247,59 @@ describe('a decision by link', () => {
     ['an unknown field', '{"answer":"approve","by":"user:root"}'],
     ['a comment that is not text', '{"answer":"approve","comment":{"a":1}}'],
     ['a comment that is too long', `{"answer":"approve","comment":"${'x'.repeat(10_001)}"}`],
-    ['a `shown` that is a number', '{"answer":"approve","shown":1}'],
-    ['the hash of another request', '{"answer":"approve","shown":"00"}'],
+    ['a `contentHash` that is a number', '{"answer":"approve","contentHash":1}'],
+    ['the hash of another request', '{"answer":"approve","contentHash":"00"}'],
     ['a prototype', '{"answer":"approve","__proto__":{"comment":"x"}}'],
     ['deep nesting', `{"answer":"approve","edits":${'['.repeat(40_000)}${']'.repeat(40_000)}}`],
     ['edits that are too large', `{"answer":"approve","edits":"${'x'.repeat(70_000)}"}`],
-  ])('is rejected with %s, and decides nothing', async (_, body) => {
+  ])('decides nothing and is rejected with %s', async (_, body) => {
     const scene = apiScene();
-    const { path } = await asked(scene);
+    const { path } = await requestApproval(scene);
     const headers = { 'content-type': 'application/json' };
-    const answer = await scene.ask(path, { method: 'POST', headers, ...(body !== undefined && { body }) });
-    expect([answer.status, answer.json.code]).toEqual([400, 'INVALID_INPUT']);
-    expect((await scene.ask(path)).json.approval).toMatchObject({ status: 'PENDING', votes: [] });
+    const response = await scene.callApi(path, { method: 'POST', headers, ...(body !== undefined && { body }) });
+    expect([response.status, response.json.code]).toEqual([400, 'INVALID_INPUT']);
+    expect((await scene.callApi(path)).json.approval).toMatchObject({ status: 'PENDING', votes: [] });
   });
 
   it('keeps edits that are text in JSON, and parses them in a form', async () => {
     const scene = apiScene();
-    const { path } = await asked(scene);
-    const sent = await scene.ask(path, { json: { answer: 'approve', edits: '{"row":1}' } });
+    const { path } = await requestApproval(scene);
+    const sent = await scene.callApi(path, { json: { answer: 'approve', edits: '{"row":1}' } });
     expect(sent.json.approval).toMatchObject({ votes: [{ edits: '{"row":1}' }] });
   });
 
   it('is rejected above 100 KB, with another type or method, or with a repeated field', async () => {
     const scene = apiScene();
-    const { path } = await asked(scene);
-    const large = await scene.ask(path, { json: { answer: 'approve', comment: 'x'.repeat(110_000) } });
+    const { path } = await requestApproval(scene);
+    const large = await scene.callApi(path, { json: { answer: 'approve', comment: 'x'.repeat(110_000) } });
     expect([large.status, large.json.code]).toEqual([413, 'TOO_LARGE']);
     for (const type of ['text/xml', 'text/plain', 'multipart/form-data; boundary=x', '']) {
-      const other = await scene.ask(path, { body: '{"answer":"approve"}', headers: { 'content-type': type } });
+      const other = await scene.callApi(path, { body: '{"answer":"approve"}', headers: { 'content-type': type } });
       expect([type, other.status, other.json.code]).toEqual([type, 415, 'UNSUPPORTED_TYPE']);
     }
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
-      const other = await scene.ask(path, { method });
+      const other = await scene.callApi(path, { method });
       expect([other.status, other.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
     }
-    const twice = await scene.ask(path, {
+    const twice = await scene.callApi(path, {
       body: 'answer=approve&answer=reject',
       headers: { 'content-type': FORM['content-type'] },
     });
     expect(twice.status).toBe(400);
-    expect((await scene.ask(path)).json.approval).toMatchObject({ status: 'PENDING' });
+    expect((await scene.callApi(path)).json.approval).toMatchObject({ status: 'PENDING' });
   });
 });
 
 describe('a request to an approval link', () => {
   type Send = (scene: ApiScene, path: string) => Promise<unknown>;
-  const look: Send = (scene, path) => scene.ask(path, { as: 'nobody' });
-  const approve: Send = (scene, path) => scene.ask(path, { json: { answer: 'approve' }, as: 'nobody' });
+  const view: Send = (scene, path) => scene.callApi(path, { as: 'nobody' });
+  const approve: Send = (scene, path) => scene.callApi(path, { json: { answer: 'approve' }, as: 'nobody' });
 
   /** The storage requests of the last of several requests to one link. */
   async function storageRequests(...sent: readonly Send[]): Promise<Partial<Calls>> {
     const { storage, calls } = counted(memoryStorage());
     const scene = apiScene(storage);
-    const { path } = await asked(scene);
+    const { path } = await requestApproval(scene);
     let before = { ...calls };
     for (const send of sent) {
       before = { ...calls };
@@ -309,9 +312,9 @@ describe('a request to an approval link', () => {
   it.each<[string, readonly Send[], Partial<Calls>]>([
     ['decides', [approve], { read: 2, commit: 1 }],
     ['repeats a decision', [approve, approve], { read: 3 }],
-    ['shows a pending approval', [look], { read: 2 }],
-    ['shows an approval that was approved', [approve, look], { read: 3 }],
-  ])('takes few storage requests when it %s', async (_, sent, expected) => {
+    ['shows a pending approval', [view], { read: 2 }],
+    ['shows an approval that was approved', [approve, view], { read: 3 }],
+  ])('takes exactly the expected storage requests when it %s', async (_, sent, expected) => {
     expect(await storageRequests(...sent)).toEqual(expected);
   });
 });

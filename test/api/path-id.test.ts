@@ -57,7 +57,7 @@ describe('an id in a path', () => {
     expect(decodePathId('~a~2fb')).toBe('a/b');
   });
 
-  it.each(['', '~', '%', '%zz', '%ff', '~%', '~~', '~~2', '~~FF', '~a~2', '%7E'])('is rejected as %s', (part) => {
+  it.each(['', '~', '%', '%zz', '%ff', '~%', '~~', '~~2', '~~FF', '~a~2', '%7E'])('is rejected if it is %j', (part) => {
     expect(() => decodePathId(part)).toThrow(/An id in a path must be/);
   });
 });

@@ -5,45 +5,54 @@ import { apiScene, caller } from './scene.ts';
 
 describeOnEachStorage('runs over HTTP', (open) => {
   it('start, wait, are approved, receive a signal and end', async () => {
-    const { ask, settle } = apiScene(await open());
-    const started = await ask('/api/runs', {
-      json: { agent: 'trips', input: { budget: 7 }, id: 'trip-1', owner: 'ann', tags: ['beta'], timeout: { days: 9 } },
+    const { callApi, settle } = apiScene(await open());
+    const started = await callApi('/api/runs', {
+      json: {
+        agent: 'trips',
+        input: { budget: 7 },
+        id: 'trip-1',
+        owner: 'ann',
+        tags: ['beta'],
+        timeout: { days: 9 },
+        retention: { hours: 60 },
+      },
     });
     expect([started.status, started.json]).toEqual([201, { run: 'trip-1', status: 'READY', isNew: true }]);
     expect(started.headers.get('location')).toBe('/api/runs/trip-1');
     await settle();
-    const waiting = await ask('/api/runs/trip-1');
+    const waiting = await callApi('/api/runs/trip-1');
     expect(waiting.json).toMatchObject({
       status: 'WAITING_FOR_APPROVAL',
       agent: 'trips',
       owner: 'ann',
       tags: ['beta'],
+      retention: { days: 2, hours: 12 },
       input: { budget: 7 },
-      openApprovals: ['book'],
+      pendingApprovals: ['book'],
       waits: [{ kind: 'approval', name: 'book' }],
       isDurable: true,
     });
     expect(waiting.headers.get('etag')).toBe(`"${waiting.json.version}"`);
-    const decided = await ask('/api/runs/trip-1/approvals/book/decide', {
+    const decided = await callApi('/api/runs/trip-1/approvals/book/decide', {
       json: { answer: 'approve', edits: { row: 4 } },
     });
     expect(decided.json).toMatchObject({ status: 'APPROVED', votes: [{ by: 'user:ann', edits: { row: 4 } }] });
     await settle();
     const signal = { json: { name: 'seat', value: '4A', id: 'click' } };
-    expect(await ask('/api/runs/trip-1/signals', signal)).toMatchObject({ status: 201, json: { isNew: true } });
-    expect(await ask('/api/runs/trip-1/signals', signal)).toMatchObject({ status: 200, json: { isNew: false } });
+    expect(await callApi('/api/runs/trip-1/signals', signal)).toMatchObject({ status: 201, json: { isNew: true } });
+    expect(await callApi('/api/runs/trip-1/signals', signal)).toMatchObject({ status: 200, json: { isNew: false } });
     await settle();
-    expect((await ask('/api/runs/trip-1')).json).toMatchObject({
+    expect((await callApi('/api/runs/trip-1')).json).toMatchObject({
       status: 'SUCCEEDED',
       result: { booked: true, seat: '4A', edits: { row: 4 } },
     });
-    const late = await ask('/api/runs/trip-1/signals', { json: { name: 'seat' } });
+    const late = await callApi('/api/runs/trip-1/signals', { json: { name: 'seat' } });
     expect([late.status, late.json.code]).toEqual([409, 'RUN_ENDED']);
   });
 
   it('start once for each id and for each idempotency key', async () => {
-    const { ask } = apiScene(await open());
-    const start = (json: object, headers = {}) => ask('/api/runs', { json: { agent: 'trips', ...json }, headers });
+    const { callApi } = apiScene(await open());
+    const start = (json: object, headers = {}) => callApi('/api/runs', { json: { agent: 'trips', ...json }, headers });
     const key = { 'idempotency-key': 'order 7' };
     const [first, again] = [await start({}, key), await start({ input: { budget: 2 } }, key)];
     expect([first.status, again.status]).toEqual([201, 200]);
@@ -55,20 +64,20 @@ describeOnEachStorage('runs over HTTP', (open) => {
   });
 
   it('start once for concurrent requests', async () => {
-    const { ask } = apiScene(await open());
-    const asked = Array.from({ length: 20 }, () =>
-      ask('/api/runs', { json: { agent: 'trips' }, headers: { 'idempotency-key': 'k' } }),
+    const { callApi } = apiScene(await open());
+    const requests = Array.from({ length: 20 }, () =>
+      callApi('/api/runs', { json: { agent: 'trips' }, headers: { 'idempotency-key': 'k' } }),
     );
-    const answers = await Promise.all(asked);
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201]);
-    expect(new Set(answers.map(({ json }) => json.run)).size).toBe(1);
+    const responses = await Promise.all(requests);
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201]);
+    expect(new Set(responses.map(({ json }) => json.run)).size).toBe(1);
   });
 
-  it('are listed with filters, in pages, each run once', async () => {
-    const { ask, clock, settle } = apiScene(await open());
+  it('are listed once each, with filters and in pages', async () => {
+    const { callApi, clock, settle } = apiScene(await open());
     for (let i = 0; i < 7; i++) {
       clock.moveTo(clock.now() + 1000);
-      await ask('/api/runs', {
+      await callApi('/api/runs', {
         json: { agent: i < 5 ? 'trips' : 'others', id: `r-${i}`, owner: `o${i % 2}`, tags: [`t${i % 3}`] },
       });
     }
@@ -76,7 +85,7 @@ describeOnEachStorage('runs over HTTP', (open) => {
     const ids = async (query: string) => {
       const found: string[] = [];
       for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-        const page = await ask(`/api/runs?limit=2&${query}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+        const page = await callApi(`/api/runs?limit=2&${query}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
         expect(page.status).toBe(200);
         const runs = page.json.runs as { run: string }[];
         expect(runs.length).toBeLessThanOrEqual(2);
@@ -95,58 +104,58 @@ describeOnEachStorage('runs over HTTP', (open) => {
     expect(await ids(`until=2026-05-01T10:00:06.500Z&status=READY`)).toEqual(['r-5']);
     expect(await ids(`since=2026-05-01T12:00:06.500%2B02:00&status=READY`)).toEqual(['r-6']);
     expect(await ids('since=0001-01-01T00:00:00Z&until=9999-12-31T23:59:59Z&status=READY')).toEqual(['r-6', 'r-5']);
-    const counts = await ask('/api/counts');
-    expect(counts.json).toMatchObject({ READY: { count: 2, isMore: false }, WAITING_FOR_APPROVAL: { count: 5 } });
+    const counts = await callApi('/api/counts');
+    expect(counts.json).toMatchObject({ READY: { count: 2, hasMore: false }, WAITING_FOR_APPROVAL: { count: 5 } });
   });
 
   it('are cancelled, retried, rewound and forked', async () => {
-    const { ask, settle } = apiScene(await open());
-    const status = async (run: string) => (await ask(`/api/runs/${run}`)).json.status;
-    await ask('/api/runs', { json: { agent: 'trips', id: 'a', input: { budget: 1 } } });
-    await ask('/api/runs', { json: { agent: 'trips', id: 'b', input: { fails: true } } });
+    const { callApi, settle } = apiScene(await open());
+    const status = async (run: string) => (await callApi(`/api/runs/${run}`)).json.status;
+    await callApi('/api/runs', { json: { agent: 'trips', id: 'a', input: { budget: 1 } } });
+    await callApi('/api/runs', { json: { agent: 'trips', id: 'b', input: { fails: true } } });
     await settle();
     expect(await status('b')).toBe('FAILED');
-    const early = await ask('/api/runs/a/retry', { method: 'POST' });
+    const early = await callApi('/api/runs/a/retry', { method: 'POST' });
     expect([early.status, early.json.code]).toEqual([409, 'TRANSITION_REFUSED']);
-    expect((await ask('/api/runs/b/retry', { method: 'POST' })).status).toBe(204);
+    expect((await callApi('/api/runs/b/retry', { method: 'POST' })).status).toBe(204);
     expect(await status('b')).toBe('READY');
 
-    const { version } = (await ask('/api/runs/a')).json;
-    expect((await ask('/api/runs/a/rewind', { json: { version: 2, newKeys: true } })).status).toBe(204);
+    const { version } = (await callApi('/api/runs/a')).json;
+    expect((await callApi('/api/runs/a/rewind', { json: { version: 2, newKeys: true } })).status).toBe(204);
     await settle();
     expect(await status('a')).toBe('WAITING_FOR_APPROVAL');
-    const approvals = (await ask('/api/runs/a/approvals')).json.approvals as { id: string; status: string }[];
+    const approvals = (await callApi('/api/runs/a/approvals')).json.approvals as { id: string; status: string }[];
     expect(approvals.map(({ status: each }) => each)).toEqual(['WITHDRAWN', 'PENDING']);
     for (const json of [{}, { version: 1, name: 'x' }])
-      expect((await ask('/api/runs/a/rewind', { json })).status).toBe(400);
+      expect((await callApi('/api/runs/a/rewind', { json })).status).toBe(400);
 
     const state = { budget: 99, note: 'edited', seen: [] };
-    const forked = await ask('/api/runs/a/fork', { json: { version, id: 'a/fork', state, owner: 'bob' } });
+    const forked = await callApi('/api/runs/a/fork', { json: { version, id: 'a/fork', state, owner: 'bob' } });
     expect([forked.status, forked.json.run, forked.headers.get('location')]).toEqual([
       201,
       'a/fork',
       '/api/runs/~a~2Ffork',
     ]);
-    expect((await ask('/api/runs/a%2Ffork')).json).toMatchObject({ owner: 'bob', parent: { run: 'a', version } });
-    const fork = await ask('/api/runs/~a~2Ffork/checkpoints/1?path=/state');
+    expect((await callApi('/api/runs/a%2Ffork')).json).toMatchObject({ owner: 'bob', parent: { run: 'a', version } });
+    const fork = await callApi('/api/runs/~a~2Ffork/checkpoints/1?path=/state');
     expect(fork.json.content).toEqual(state);
-    expect((await ask('/api/runs/a/fork', { json: { id: 'a/fork' } })).json.code).toBe('RUN_EXISTS');
-    expect((await ask('/api/runs/a/fork', { json: { version: 999 } })).json.code).toBe('CHECKPOINT_NOT_FOUND');
-    expect((await ask('/api/runs/a/lineage')).json).toEqual({
+    expect((await callApi('/api/runs/a/fork', { json: { id: 'a/fork' } })).json.code).toBe('RUN_EXISTS');
+    expect((await callApi('/api/runs/a/fork', { json: { version: 999 } })).json.code).toBe('CHECKPOINT_NOT_FOUND');
+    expect((await callApi('/api/runs/a/lineage')).json).toEqual({
       root: {
         run: 'a',
         status: 'WAITING_FOR_APPROVAL',
         forks: [{ run: 'a/fork', status: 'READY', fromVersion: version, forks: [] }],
       },
-      isMore: false,
+      hasMore: false,
     });
 
-    expect((await ask('/api/runs/a/cancel', { json: { reason: 'No more.' } })).json.status).toBe('CANCELLED');
+    expect((await callApi('/api/runs/a/cancel', { json: { reason: 'No more.' } })).json.status).toBe('CANCELLED');
     expect(await status('a')).toBe('CANCELLED');
   });
 
   it('can have any id, in any encoding of the path', async () => {
-    const { ask } = apiScene(await open());
+    const { callApi } = apiScene(await open());
     for (const id of [
       'a/b',
       '..',
@@ -162,20 +171,21 @@ describeOnEachStorage('runs over HTTP', (open) => {
       'counts',
       '__proto__',
     ]) {
-      const started = await ask('/api/runs', { json: { agent: 'x', id } });
+      const started = await callApi('/api/runs', { json: { agent: 'x', id } });
       expect([id, started.status]).toEqual([id, 201]);
       const location = started.headers.get('location') ?? '';
-      expect((await ask(location)).json.run).toBe(id);
+      expect((await callApi(location)).json.run).toBe(id);
       const plain = encodeURIComponent(id);
-      if (!/^\.+$|^~/.test(id)) expect((await ask(`/api/runs/${plain}/checkpoints`)).json.checkpoints).toHaveLength(1);
-      expect((await ask(`/api/runs/${encodePathId(id)}/cancel`, { method: 'POST' })).json.run).toBe(id);
+      if (!/^\.+$|^~/.test(id))
+        expect((await callApi(`/api/runs/${plain}/checkpoints`)).json.checkpoints).toHaveLength(1);
+      expect((await callApi(`/api/runs/${encodePathId(id)}/cancel`, { method: 'POST' })).json.run).toBe(id);
     }
   });
 });
 
 describe('a missing run', () => {
-  it('is 404 with the same message for every request', async () => {
-    const { ask } = apiScene();
+  it('returns 404 with the same message for every request', async () => {
+    const { callApi } = apiScene();
     for (const path of [
       '',
       '/checkpoints',
@@ -185,45 +195,45 @@ describe('a missing run', () => {
       '/load',
       '/diff?before=1&after=2',
     ]) {
-      const { status, json } = await ask(`/api/runs/gone${path}`);
+      const { status, json } = await callApi(`/api/runs/gone${path}`);
       expect([path, status, json.code]).toEqual([path, 404, 'RUN_NOT_FOUND']);
     }
     for (const action of ['cancel', 'retry', 'fork']) {
-      const { status, json } = await ask(`/api/runs/gone/${action}`, { json: {} });
+      const { status, json } = await callApi(`/api/runs/gone/${action}`, { json: {} });
       expect([action, status, json.code]).toEqual([action, 404, 'RUN_NOT_FOUND']);
     }
   });
 
-  it('is 410 after it was deleted', async () => {
-    const { ask, trips } = apiScene();
-    await ask('/api/runs', { json: { agent: 'others', id: 'x' } });
-    await ask('/api/runs/x/cancel', { method: 'POST' });
+  it('returns 410 after it was deleted', async () => {
+    const { callApi, trips } = apiScene();
+    await callApi('/api/runs', { json: { agent: 'others', id: 'x' } });
+    await callApi('/api/runs/x/cancel', { method: 'POST' });
     await trips.store.delete('x');
-    expect(await ask('/api/runs/x')).toMatchObject({ status: 410, json: { code: 'RUN_DELETED' } });
+    expect(await callApi('/api/runs/x')).toMatchObject({ status: 410, json: { code: 'RUN_DELETED' } });
   });
 });
 
 describe('an unknown agent', () => {
   it('is rejected if the agents are known, and accepted otherwise', async () => {
     const known = apiScene(undefined, {}, { agents: async () => [{ name: 'trips', example: { budget: 1 } }] });
-    const refused = await known.ask('/api/runs', { json: { agent: 'tripz' } });
+    const refused = await known.callApi('/api/runs', { json: { agent: 'tripz' } });
     expect([refused.status, refused.json.code]).toEqual([404, 'AGENT_NOT_FOUND']);
     expect(refused.json.detail).toContain('trips');
-    expect((await known.ask('/api/agents')).json).toEqual({ agents: [{ name: 'trips', example: { budget: 1 } }] });
-    expect((await apiScene().ask('/api/runs', { json: { agent: 'tripz' } })).status).toBe(201);
+    expect((await known.callApi('/api/agents')).json).toEqual({ agents: [{ name: 'trips', example: { budget: 1 } }] });
+    expect((await apiScene().callApi('/api/runs', { json: { agent: 'tripz' } })).status).toBe(201);
   });
 });
 
 describe('GET /api/me', () => {
   it('returns the caller', async () => {
-    const { ask } = apiScene();
+    const { callApi } = apiScene();
     const as = caller({ tenant: 'acme', groups: ['group:desk'], roles: ['viewer'] });
-    expect((await ask('/api/me', { as })).json).toEqual({
+    expect((await callApi('/api/me', { as })).json).toEqual({
       tenant: 'acme',
       person: 'user:ann',
       groups: ['group:desk'],
       roles: ['viewer'],
-      answersForOthers: false,
+      decidesForOthers: false,
     });
   });
 });

@@ -3,13 +3,13 @@ import { describeOnEachStorage } from '../runtime/storages.ts';
 import { type ApiRequest, type ApiScene, apiScene } from './scene.ts';
 
 const saver =
-  ({ ask }: ApiScene, run = 'q-1') =>
+  ({ callApi }: ApiScene, run = 'q-1') =>
   (
     version: number | undefined,
     json: object = {},
     { path = 'checkpoints', ...more }: ApiRequest & { path?: string } = {},
   ) =>
-    ask(`/api/runs/${run}/${path}`, {
+    callApi(`/api/runs/${run}/${path}`, {
       json,
       ...more,
       headers: { ...(version !== undefined && { 'if-match': `"${version}"` }), ...more.headers },
@@ -31,13 +31,15 @@ describeOnEachStorage('an agent in another language, over HTTP', (open) => {
       toolResults: { call: [1] },
     });
     expect([second.status, second.headers.get('etag')]).toEqual([201, '"2"']);
-    const loaded = await scene.ask('/api/runs/q-1/load');
+    const loaded = await scene.callApi('/api/runs/q-1/load');
     expect(loaded.headers.get('etag')).toBe('"2"');
     expect(loaded.json).toMatchObject({
       run: 'q-1',
       checkpoint: { version: 2, state: { at: 2, when: { $: ['date', 0] } }, toolResults: { call: [1] }, step: 'two' },
     });
-    expect((await scene.ask('/api/runs/q-1/load?version=1')).json).toMatchObject({ checkpoint: { state: { at: 1 } } });
+    expect((await scene.callApi('/api/runs/q-1/load?version=1')).json).toMatchObject({
+      checkpoint: { state: { at: 1 } },
+    });
   });
 
   it('gets the current version after a conflict', async () => {
@@ -57,7 +59,7 @@ describeOnEachStorage('an agent in another language, over HTTP', (open) => {
     }
     const nothing = await saver(scene, 'none')(3, { state: 1 });
     expect([nothing.status, nothing.json.code]).toEqual([404, 'RUN_NOT_FOUND']);
-    expect((await scene.ask('/api/runs/q-1/checkpoints/latest?path=/state')).json).toMatchObject({
+    expect((await scene.callApi('/api/runs/q-1/checkpoints/latest?path=/state')).json).toMatchObject({
       version: 2,
       content: 2,
     });
@@ -78,13 +80,13 @@ describeOnEachStorage('an agent in another language, over HTTP', (open) => {
 
   it('creates a run only if it does not exist', async () => {
     const scene = apiScene(await open());
-    const begin = (state: number) => saver(scene)(undefined, { state }, { headers: { 'if-none-match': '*' } });
-    expect([(await begin(1)).status, (await begin(2)).status]).toEqual([201, 412]);
+    const create = (state: number) => saver(scene)(undefined, { state }, { headers: { 'if-none-match': '*' } });
+    expect([(await create(1)).status, (await create(2)).status]).toEqual([201, 412]);
   });
 
   it('requests an approval, waits and finishes', async () => {
     const scene = apiScene(await open());
-    const started = await scene.ask('/api/runs', { json: { agent: 'quotes', id: 'q-1' } });
+    const started = await scene.callApi('/api/runs', { json: { agent: 'quotes', id: 'q-1' } });
     expect(started.status).toBe(201);
     const save = saver(scene);
     await save(1, { state: 0 });
@@ -96,18 +98,18 @@ describeOnEachStorage('an agent in another language, over HTTP', (open) => {
     expect([early.status, early.json.code]).toEqual([409, 'TRANSITION_REFUSED']);
     const plain = saver(scene, 'own');
     await plain(0, { agent: 'quotes', state: 1 });
-    const asked = await plain(
+    const requested = await plain(
       1,
       { approval: { name: 'buy', title: 'Buy?', approvers: ['user:ann'], show: { price: 3 } } },
       { path: 'approvals' },
     );
-    expect([asked.status, asked.json]).toEqual([
+    expect([requested.status, requested.json]).toEqual([
       201,
       { run: 'own', version: 2, status: 'WAITING_FOR_APPROVAL', suspended: true, approval: 'buy' },
     ]);
-    const decided = await scene.ask('/api/runs/own/approvals/buy/decide', { json: { answer: 'approve' } });
+    const decided = await scene.callApi('/api/runs/own/approvals/buy/decide', { json: { answer: 'approve' } });
     expect(decided.json.status).toBe('APPROVED');
-    expect((await scene.ask('/api/runs/own')).json.status).toBe('READY');
+    expect((await scene.callApi('/api/runs/own')).json.status).toBe('READY');
     const waits = saver(scene, 'waits');
     await waits(0, { agent: 'quotes', state: 1 });
     expect((await waits(1, { signal: 'go', timeout: { hours: 1 } }, { path: 'waits' })).json).toMatchObject({
@@ -120,12 +122,12 @@ describeOnEachStorage('an agent in another language, over HTTP', (open) => {
       version: 2,
       status: 'SUCCEEDED',
     });
-    expect((await scene.ask('/api/runs/ends')).json.result).toEqual({ done: true });
+    expect((await scene.callApi('/api/runs/ends')).json.result).toEqual({ done: true });
   });
 });
 
 describe('saving over HTTP', () => {
-  it('requires the version that it follows', async () => {
+  it('requires the version that the new checkpoint follows', async () => {
     const scene = apiScene();
     const save = saver(scene);
     const none = await save(undefined, { state: 1 });
@@ -153,7 +155,7 @@ describe('saving over HTTP', () => {
       [{ stat: 1 }, 'stat'],
       [{ state: 1, stateFrom: { upload: 'upload-0123456789abcdef' } }, 'stateFrom'],
       [{ toolResults: { '@input': 1 } }, 'toolResults'],
-      [{ state: { $: ['cut', 'list', 1, []] } }, 'cut'],
+      [{ state: { $: ['truncated', 'list', 1, []] } }, 'truncated'],
       [{ status: 'SUCCEEDED' }, 'status'],
       [{ expectedVersion: 0, state: 1 }, 'expectedVersion'],
       [{ tenant: 'other', state: 1 }, 'tenant'],
@@ -163,8 +165,10 @@ describe('saving over HTTP', () => {
       expect([named, refused.status]).toEqual([named, 400]);
       expect(refused.json.detail).toContain(named);
     }
-    expect((await scene.ask('/api/runs/q-1')).status).toBe(404);
+    expect((await scene.callApi('/api/runs/q-1')).status).toBe(404);
     await save(0, { state: 1 });
+    const asks = await save(1, { approval: { name: 'buy', title: 'Buy?', approvers: ['ann'] } }, { path: 'approvals' });
+    expect([asks.status, asks.json.detail]).toEqual([400, expect.stringMatching(/approvers.*user:ann/s)]);
     const foreign = await save(1, { state: { $: ['payload', 'x', 'y', 1] } });
     expect([foreign.status, foreign.json.detail]).toEqual([
       400,
@@ -176,7 +180,7 @@ describe('saving over HTTP', () => {
     const scene = apiScene();
     const state = { $: ['class', 'money', { cents: 7 }] };
     expect((await saver(scene)(0, { state })).status).toBe(201);
-    expect((await scene.ask('/api/runs/q-1/checkpoints/1?path=/state')).json.content).toEqual(state);
+    expect((await scene.callApi('/api/runs/q-1/checkpoints/1?path=/state')).json.content).toEqual(state);
   });
 
   it('creates uploads with a bucket, and fails with a clear message without one', async () => {
@@ -184,20 +188,20 @@ describe('saving over HTTP', () => {
       get: async () => 'https://get.test',
       put: async (_: string, id: string) => `https://put.test/${id}`,
     };
-    const made = await apiScene(undefined, {}, { signedUrls }).ask('/api/runs/q-1/uploads', { method: 'POST' });
+    const made = await apiScene(undefined, {}, { signedUrls }).callApi('/api/runs/q-1/uploads', { method: 'POST' });
     expect(made).toMatchObject({
       status: 201,
-      json: { url: `https://put.test/${made.json.upload}`, expiresInSeconds: 900 },
+      json: { url: `https://put.test/${made.json.upload}`, expiresIn: { seconds: 900 } },
     });
-    expect((await apiScene().ask('/api/runs/q-1/uploads', { method: 'POST' })).status).toBe(400);
+    expect((await apiScene().callApi('/api/runs/q-1/uploads', { method: 'POST' })).status).toBe(400);
   });
 
-  it('delivers a run that is ready', async () => {
+  it('delivers a run that becomes ready', async () => {
     const scene = apiScene();
     const save = saver(scene, 'r');
     await save(0, { agent: 'trips', state: { budget: 0, note: '', seen: [] } });
     expect((await save(1, { status: 'READY' })).json.status).toBe('READY');
     await scene.settle();
-    expect((await scene.ask('/api/runs/r')).json.status).not.toBe('READY');
+    expect((await scene.callApi('/api/runs/r')).json.status).not.toBe('READY');
   });
 });

@@ -5,6 +5,7 @@ import type { Route } from '../../lambda/api/route.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
 import { ProblemSchema } from '../../lambda/api/schemas/problems.ts';
 import { withTenant } from '../../lambda/checkpoints/derived-contexts.ts';
+import type { Person } from '../../lambda/core/approval.ts';
 import type { AppOptions } from '../../lambda/http/app-options.ts';
 import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
 import { agent, payload } from '../../lambda/index.ts';
@@ -33,7 +34,7 @@ export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles
   tenant: 'default',
   person: 'user:ann',
   groups: [],
-  answersForOthers: false,
+  decidesForOthers: false,
   ...fields,
   roles: new Set(fields.roles ?? ROLES),
 });
@@ -52,7 +53,7 @@ export interface ApiResponse {
 /** The application on a storage, with an agent that requests approvals, waits and fails as its input says. */
 export function apiScene(
   storage: Storage = memoryStorage(),
-  place: AgentOptions = {},
+  agentOptions: AgentOptions = {},
   options: Partial<AppOptions> = {},
 ) {
   const clock = new TestClock(Date.parse('2026-05-01T10:00:00Z'));
@@ -60,7 +61,7 @@ export function apiScene(
   const counted: string[] = [];
   const queue: Delivery[] = [];
   const deliver = async (delivery: Delivery) => void queue.push(delivery);
-  const trips = tripsAgent({ ...place, storage, clock, deliver, log: () => {} });
+  const trips = tripsAgent({ ...agentOptions, storage, clock, deliver, log: () => {} });
   let as: Caller | undefined = caller();
   let invocations = 0;
   const { runtime } = trips;
@@ -74,7 +75,7 @@ export function apiScene(
     ...options,
   });
 
-  async function ask(
+  async function callApi(
     path: string,
     { method, json, body, headers = {}, as: who }: ApiRequest = {},
   ): Promise<ApiResponse> {
@@ -100,7 +101,7 @@ export function apiScene(
 
   return {
     app,
-    ask,
+    callApi,
     clock,
     logged,
     counted,
@@ -115,7 +116,7 @@ export function apiScene(
         if (next.agent === 'trips')
           await trips.invoke(next, { by: `invocation ${++invocations}`, until: clock.now() + 900_000 });
     },
-    async linkTo(run: string, approval = 'book', person = 'user:ann', tenant = 'default'): Promise<string> {
+    async linkTo(run: string, approval = 'book', person: Person = 'user:ann', tenant = 'default'): Promise<string> {
       const at = await withTenant(runtime.contexts, tenant).forRun(run);
       return linkFor(at, { tenant, run, approval, person, expiresAt: clock.now() + 7 * 86_400_000 });
     },
@@ -130,7 +131,7 @@ interface Trip {
   readonly note?: string;
 }
 
-const tripsAgent = (place: AgentOptions) =>
+const tripsAgent = (options: AgentOptions) =>
   agent(
     {
       name: 'trips',
@@ -144,7 +145,7 @@ const tripsAgent = (place: AgentOptions) =>
           Object.assign(draft, { shot });
         });
         if (input?.fails)
-          await ctx.step('break', () => Promise.reject(new Error('broken')), { retry: { attempts: 1 } });
+          await ctx.step('break', () => Promise.reject(new Error('broken')), { retry: { maxAttempts: 1 } });
         const { approved, edits } = await ctx.approval('book', {
           title: 'Book it?',
           show: {
@@ -159,11 +160,11 @@ const tripsAgent = (place: AgentOptions) =>
           editable: true,
         });
         if (!approved) return { booked: false };
-        const seat = await ctx.waitForSignal<string>('seat');
+        const seat = await ctx.waitForSignal('seat');
         return { booked: true, seat, edits };
       },
     },
-    place,
+    options,
   );
 
 /** Fails if a response is not one that the OpenAPI document describes. */

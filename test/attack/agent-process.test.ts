@@ -3,11 +3,11 @@ import { projectOf, serverOf } from '../cli/dev/scene.ts';
 
 const AGENT = `
   import { agent } from 'waitstate';
-  for (const message of [null, 'ready', 7, {}, { tell: 7 }, []]) process.send?.(message);
+  for (const message of [null, 'ready', 7, {}, { waitstate: 7 }, []]) process.send?.(message);
   export const odd = agent({
     name: 'odd',
     async run(ctx) {
-      for (const message of [null, 'ready', 7, {}, { tell: 'nonsense' }]) process.send?.(message);
+      for (const message of [null, 'ready', 7, {}, { waitstate: 'nonsense' }]) process.send?.(message);
       return 'done';
     },
   });

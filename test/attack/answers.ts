@@ -23,17 +23,17 @@ const CODES: Readonly<Record<ProblemCode, true>> = {
 export function findProblems(
   openApi: OpenApi,
   operations: readonly Operation[],
-  asked: AttackRequest,
+  request: AttackRequest,
   got: AttackResponse,
 ): readonly string[] {
-  const url = new URL(`http://localhost${asked.path}`);
+  const url = new URL(`http://localhost${request.path}`);
   return [
     ...failures(got),
     ...leaks(got),
     ...headerProblems(url, got),
     ...(isProblem(got) ? problemProblems(openApi, got) : []),
     ...(got.headers.get('content-type')?.startsWith('text/html') ? markupProblems(got) : []),
-    ...(isConsole(url) ? [] : descriptionProblems(openApi, operationsAt(operations, url), asked.method, got)),
+    ...(isConsole(url) ? [] : descriptionProblems(openApi, operationsAt(operations, url), request.method, got)),
   ];
 }
 
@@ -90,8 +90,8 @@ function headerProblems({ pathname }: URL, { headers, status }: AttackResponse):
     'set-cookie': !headers.has('set-cookie'),
     'access-control-allow-origin': !headers.has('access-control-allow-origin'),
   };
-  return Object.entries(must).flatMap(([name, holds]) =>
-    holds ? [] : [`The header ${name} is ${headers.get(name)}.`],
+  return Object.entries(must).flatMap(([name, isMet]) =>
+    isMet ? [] : [`The header ${name} is ${headers.get(name)}.`],
   );
 }
 

@@ -10,7 +10,7 @@ export function createArsenal({ openApi, own, theirs }: AttackScene): Arsenal {
     known: {
       ...{ run: runs, id: runs, token: own.tokens, payload: payloads, cursor: [...own.cursors, ...theirs.cursors] },
       ...{ version: ['1', '2', '3', 'latest', 'name:begin'], before: ['1', '2'], after: ['3', 'latest'] },
-      ...{ approval: ['book', 'none'], shown: [...own.shown, ...theirs.shown], signal: ['seat'] },
+      ...{ approval: ['book', 'none'], contentHash: [...own.contentHashes, ...theirs.contentHashes], signal: ['seat'] },
       ...{ agent: ['trips', 'elsewhere'], owner: [markupText('owner')], tag: ['all'], name: ['begin', 'seat', 'book'] },
       ...{ by: ['user:ann', 'user:bob'], person: ['user:ann', 'user:bob'] },
       ...{ 'if-match': ['"0"', '"1"', '"2"'], 'if-none-match': ['*'] },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { repeatable } from '../faults/seeded.ts';
+import { repeatable } from '../faults/repeatable.ts';
 import { findProblems } from './answers.ts';
 import type { Operation } from './open-api.ts';
 import { type Arsenal, requestsTo } from './requests.ts';
@@ -10,6 +10,8 @@ import { type AttackScene, attacker, MARK } from './scene.ts';
 export interface AttackOptions {
   /** The number of requests. FC_RUNS overrides it, and FC_SEED sets the seed; a failure prints both. */
   readonly runs: number;
+  /** Each round sends other requests. @default 0 */
+  readonly round?: number;
   readonly arsenal: Arsenal;
   /** All described operations. */
   readonly described: readonly Operation[];
@@ -19,18 +21,18 @@ export interface AttackOptions {
 export async function attack(
   scene: AttackScene,
   operation: Operation,
-  { runs, arsenal, described }: AttackOptions,
+  { runs, round, arsenal, described }: AttackOptions,
 ): Promise<ReadonlySet<number>> {
   const statuses = new Set<number>();
   await fc.assert(
     fc.asyncProperty(requestsTo(operation, arsenal), async (request) => {
-      const asked = { ...request, as: attacker() };
-      const got = await scene.ask(asked);
+      const sent = { ...request, as: attacker() };
+      const got = await scene.request(sent);
       statuses.add(got.status);
-      expect(findProblems(scene.openApi, described, asked, got)).toEqual([]);
+      expect(findProblems(scene.openApi, described, sent, got)).toEqual([]);
       await scene.settle();
     }),
-    repeatable(runs),
+    repeatable(runs, round),
   );
   return statuses;
 }

@@ -17,9 +17,9 @@ describe('an input that is cheap to send', () => {
     const { app } = apiScene();
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const before = process.cpuUsage();
-    const answer = await app.request('/approvals/nothing', { method: 'POST', headers, body: manyFields(100 * 1024) });
+    const response = await app.request('/approvals/nothing', { method: 'POST', headers, body: manyFields(100 * 1024) });
     const { user } = process.cpuUsage(before);
-    expect(answer.status).toBe(400);
+    expect(response.status).toBe(400);
     // Comparing every name with every other one takes fifteen seconds.
     expect(user / 1000).toBeLessThan(3000);
   });

@@ -38,7 +38,8 @@ describe.skipIf(process.platform === 'win32')('an export file', () => {
         console.log('refused');
       }`;
     const node = `'${process.execPath}' --input-type=module -e "$SCRIPT"`;
-    const env = { ...process.env, SCRIPT: script };
+    // The compile cache would also be limited to one block.
+    const env = { ...process.env, NODE_COMPILE_CACHE: undefined, SCRIPT: script };
     // One block: 1,024 bytes.
     expect(execFileSync('bash', ['-c', `ulimit -f 1; ${node}`], { env }).toString()).toBe('refused\n');
     expect(readdirSync(folder)).toEqual([]);

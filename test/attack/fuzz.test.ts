@@ -13,6 +13,7 @@ import { attacker, attackScene } from './scene.ts';
 
 const RUNS = 150;
 const RUNS_ON_ENGINES = 12;
+const MAX_ROUNDS = 10;
 
 const operations = operationsOf(toOpenApi(ROUTES) as OpenApi);
 
@@ -20,18 +21,19 @@ describe('the API under hostile requests', () => {
   test.each(operations)('responds to $method $path as described and leaks nothing', async (operation) => {
     const scene = await attackScene(memoryStorage());
     const before = await scene.untouched();
-    const statuses = await attack(scene, operation, {
-      runs: RUNS,
-      arsenal: createArsenal(scene),
-      described: operations,
-    });
+    const attacking = { runs: RUNS, arsenal: createArsenal(scene), described: operations };
+    const statuses = new Set<number>();
+    const hasSucceeded = () => [...statuses].some((status) => status < 300);
+    // Requests are random: now and then no request of a round succeeds.
+    for (let round = 0; round < MAX_ROUNDS && !hasSucceeded(); round++)
+      for (const status of await attack(scene, operation, { ...attacking, round })) statuses.add(status);
     await expectUnharmed(scene, before);
-    expect([...statuses], 'Some requests must succeed.').toContainEqual(expect.toSatisfy((status) => status < 300));
+    expect(hasSucceeded(), `Some requests must succeed; found ${[...statuses].join(', ')}.`).toBe(true);
   });
 
   test('responds to every GET for every kind of run as described and leaks nothing', async () => {
     const scene = await attackScene(memoryStorage());
-    const pages = ['', '/lineage', '/questions', '/checkpoints/1', '/checkpoints/2', '/diff?before=1&after=2', '/fork'];
+    const pages = ['', '/lineage', '/approvals', '/checkpoints/1', '/checkpoints/2', '/diff?before=1&after=2', '/fork'];
     for (const run of scene.own.runs) {
       const readable = operations.filter(({ method, path }) => method === 'GET' && path.includes('{run}'));
       const paths = readable.map(({ path }) => path.replace('{run}', encodePathId(run)).replace('{approval}', 'book'));
@@ -42,8 +44,8 @@ describe('the API under hostile requests', () => {
       for (const path of new Set(all)) {
         const search = path.endsWith('/diff') ? '?before=1&after=latest' : '';
         const headers = path.startsWith('/console') ? ([['accept', 'text/html']] as const) : [];
-        const asked = { method: 'GET', path: `${path}${search}`, headers, as: attacker() };
-        expect(findProblems(scene.openApi, operations, asked, await scene.ask(asked)), path).toEqual([]);
+        const request = { method: 'GET', path: `${path}${search}`, headers, as: attacker() };
+        expect(findProblems(scene.openApi, operations, request, await scene.request(request)), path).toEqual([]);
       }
     }
   });

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { toOpenApi } from '../../lambda/api/open-api.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
-import { createApiHandler, type HttpEvent } from '../../lambda/handlers/api.ts';
+import { createApiHandler, type HttpEvent } from '../../lambda/handlers/factories/create-api-handler.ts';
 import { identifyFromAuthorizer } from '../../lambda/http/authorizer-caller.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
-import { repeatable } from '../faults/seeded.ts';
+import { repeatable } from '../faults/repeatable.ts';
 import { findProblems } from './answers.ts';
 import { createArsenal } from './arsenal.ts';
 import { expectUnharmed } from './attack.ts';
@@ -36,8 +36,8 @@ describe('the API function behind API Gateway', () => {
           const event = toEvent(request);
           const got = await send(serve, event);
           const path = event.rawPath.toWellFormed().split('/').map(encodeURIComponent).join('/');
-          const asked = { ...request, path: `${path}?${event.rawQueryString}` };
-          expect(findProblems(scene.openApi, operations, asked, got)).toEqual([]);
+          const sent = { ...request, path: `${path}?${event.rawQueryString}` };
+          expect(findProblems(scene.openApi, operations, sent, got)).toEqual([]);
           await scene.settle();
         }),
         repeatable(RUNS),
@@ -45,7 +45,7 @@ describe('the API function behind API Gateway', () => {
     },
   );
 
-  test('leaves all data out of the attacker’s reach unchanged', () => expectUnharmed(scene, before));
+  test('leaves all data unchanged that the attacker may not access', () => expectUnharmed(scene, before));
 });
 
 /** A request as an HTTP API passes it on: the path decoded, duplicate headers joined, the body in base64. */
@@ -96,8 +96,8 @@ const createServe = ({ runtime, logged, clock }: AttackScene): Serve =>
   });
 
 async function send(serve: Serve, event: HttpEvent): Promise<AttackResponse> {
-  const answer = await serve(event);
-  expect(JSON.stringify(answer).length).toBeLessThan(MAX_RESPONSE_BYTES);
-  const bytes = Buffer.from(answer.body, answer.isBase64Encoded ? 'base64' : 'utf8');
-  return { status: answer.statusCode, headers: new Headers(answer.headers), bytes, text: bytes.toString() };
+  const response = await serve(event);
+  expect(JSON.stringify(response).length).toBeLessThan(MAX_RESPONSE_BYTES);
+  const bytes = Buffer.from(response.body, response.isBase64Encoded ? 'base64' : 'utf8');
+  return { status: response.statusCode, headers: new Headers(response.headers), bytes, text: bytes.toString() };
 }

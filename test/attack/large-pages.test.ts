@@ -7,10 +7,10 @@ const MAX_LENGTH = 2_000_000;
 
 describe('a console page', () => {
   it.each([
-    ['numbers', Array.from({ length: 150_000 }, () => 1)],
-    ['empty lists', Array.from({ length: 100_000 }, () => [])],
-    ['rows', Array.from({ length: 30_000 }, () => ({ a: 1, b: 2 }))],
-    ['invisible characters', '\u202e'.repeat(150_000)],
+    ['many numbers', Array.from({ length: 150_000 }, () => 1)],
+    ['many empty lists', Array.from({ length: 100_000 }, () => [])],
+    ['many rows', Array.from({ length: 30_000 }, () => ({ a: 1, b: 2 }))],
+    ['many invisible characters', '\u202e'.repeat(150_000)],
     ['a field with a long name', { ['k\u0001'.repeat(300_000)]: 1 }],
   ])('stays below its size limit when it shows %s', { timeout: 30_000 }, (_, doc) => {
     const shown = String(showTruncated(doc, 1024 * 1024));

@@ -37,20 +37,20 @@ describe('the console under hostile requests', () => {
     const hasSucceeded = () => [...statuses].some((status) => status < 400);
     // Requests are random: now and then no request of a round succeeds.
     for (let round = 0; round < MAX_ROUNDS && !hasSucceeded(); round++) {
-      const answered = await attack(scene, toOperation(page, names), { runs: RUNS, arsenal, described });
-      for (const status of answered) statuses.add(status);
+      const statusCodes = await attack(scene, toOperation(page, names), { runs: RUNS, round, arsenal, described });
+      for (const status of statusCodes) statuses.add(status);
     }
     expect(hasSucceeded(), `Some requests must succeed; found ${[...statuses].join(', ')}.`).toBe(true);
   });
 
-  test('leaves all data out of the attacker’s reach unchanged', () => expectUnharmed(scene, before));
+  test('leaves all data unchanged that the attacker may not access', () => expectUnharmed(scene, before));
 });
 
-const MAX_ROUNDS = 5;
+const MAX_ROUNDS = 25;
 
 // Values for forms and queries with which requests succeed.
 const FIELDS = {
-  ...{ version: '2', before: '1', after: '2', name: 'seat', value: '1', why: 'over', agent: 'trips', input: '{}' },
+  ...{ version: '2', before: '1', after: '2', name: 'seat', value: '1', reason: 'over', agent: 'trips', input: '{}' },
   ...{ answer: 'approve', by: 'user:ann' },
 };
 
@@ -80,7 +80,7 @@ async function findNames(scene: AttackScene): Promise<readonly string[]> {
   for (const { method, path } of pages) {
     if (method !== 'GET') continue;
     const at = path.replace('{run}', run).replace('{version}', '1').replace('{approval}', 'book');
-    const { text } = await scene.ask({ method, path: at, headers: [['accept', 'text/html']], as: attacker() });
+    const { text } = await scene.request({ method, path: at, headers: [['accept', 'text/html']], as: attacker() });
     for (const [, name = ''] of text.matchAll(/ name="([^"]+)"/g)) names.add(name);
     for (const [, query = ''] of text.matchAll(/ (?:href|data-\w+)="[^"?]*\?([^"]+)"/g))
       for (const name of new URLSearchParams(query.replaceAll('&amp;', '&')).keys()) names.add(name);

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
+import { repeats } from '../deep.ts';
 import { describeOnEachStorage } from '../runtime/storages.ts';
 import { type TokenResponse, type TokenScene, tokenScene } from './token-scene.ts';
 
-const TIMES = 100;
+const TIMES = repeats(25, 100);
 // For tests that repeat the race.
-const FEWER_TIMES = 30;
+const FEWER_TIMES = repeats(10, 30);
 const RUN = 'bill 1';
 
 type Answer = 'approve' | 'reject';
@@ -17,7 +18,7 @@ interface GivenDecision {
   readonly response: TokenResponse;
 }
 
-describeOnEachStorage('100 concurrent decisions', (open) => {
+describeOnEachStorage(`${TIMES} concurrent decisions`, (open) => {
   async function createScene(quorum = 1): Promise<TokenScene> {
     const scene = tokenScene(await open());
     await scene.start(RUN, { quorum });
@@ -63,7 +64,7 @@ describeOnEachStorage('100 concurrent decisions', (open) => {
     await expectOneDecision(scene, given, [200, 409]);
   });
 
-  it('are two votes when a quorum needs both people', async () => {
+  it('count as two votes when a quorum needs both people', async () => {
     const scene = await createScene(2);
     const [ann, bob] = [await scene.link(RUN, 'user:ann'), await scene.link(RUN, 'user:bob')];
     const given = await decideAll(scene, (i) =>

@@ -26,16 +26,16 @@ describe('a caller without the required role', () => {
 
   test.each(operations)('is refused by $method $path before anything is read', async (operation) => {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parts[name] ?? '');
-    const ask = (as: Caller | undefined) => scene.ask({ method: operation.method, path, as });
+    const request = (as: Caller | undefined) => scene.request({ method: operation.method, path, as });
     const before = { ...calls };
     const isForAll = operation.roles.length === 0;
     const denied = subsets.filter((roles) => !isForAll && !roles.some((role) => operation.roles.includes(role)));
-    for (const roles of denied) expect(await ask(attacker({ roles })), roles.join()).toMatchObject({ status: 403 });
-    if (!isForAll) expect(await ask(undefined)).toMatchObject({ status: 401 });
+    for (const roles of denied) expect(await request(attacker({ roles })), roles.join()).toMatchObject({ status: 403 });
+    if (!isForAll) expect(await request(undefined)).toMatchObject({ status: 401 });
     expect(calls).toEqual(before);
     // Callers with the role are not refused.
     for (const roles of subsets.filter((each) => !denied.includes(each) && each.length > 0))
-      expect((await ask(attacker({ roles }))).status, roles.join()).not.toBe(401);
+      expect((await request(attacker({ roles }))).status, roles.join()).not.toBe(401);
   });
 
   test('is refused whatever identity or role the request claims', async () => {
@@ -50,9 +50,9 @@ describe('a caller without the required role', () => {
     ] as const;
     for (const path of ['/api/runs', '/api/me', '/api/runs/known-asks', '/console/runs', '/console'])
       expect(
-        await scene.ask({ method: 'GET', path: `${path}?tenant=south&role=operator`, headers, as: undefined }),
+        await scene.request({ method: 'GET', path: `${path}?tenant=south&role=operator`, headers, as: undefined }),
       ).toMatchObject({ status: 401 });
-    const me = await scene.ask({ method: 'GET', path: '/api/me', headers, as: attacker({ roles: ['viewer'] }) });
+    const me = await scene.request({ method: 'GET', path: '/api/me', headers, as: attacker({ roles: ['viewer'] }) });
     expect(JSON.parse(me.text)).toMatchObject({ tenant: 'north', roles: ['viewer'] });
   });
 });

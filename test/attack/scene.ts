@@ -44,7 +44,7 @@ export const attacker = (
   tenant: ATTACKER,
   person: 'user:ann',
   groups: ['group:desk'],
-  answersForOthers: true,
+  decidesForOthers: true,
   ...fields,
   roles: new Set(fields.roles ?? ROLES),
 });
@@ -55,7 +55,7 @@ export async function attackScene(storage: Storage) {
   const logged: string[] = [];
   const queue: Delivery[] = [];
   const deliver = async (delivery: Delivery) => void queue.push(delivery);
-  const agentOptions: AgentOptions = { storage, clock, deliver, log: () => {}, chance: () => 0.5 };
+  const agentOptions: AgentOptions = { storage, clock, deliver, log: () => {}, random: () => 0.5 };
   const running = trips.with(agentOptions);
   const { runtime } = running;
   let invocations = 0;
@@ -72,7 +72,7 @@ export async function attackScene(storage: Storage) {
     },
   });
 
-  async function ask({ method, path, headers = [], body, as }: AttackRequest): Promise<AttackResponse> {
+  async function request({ method, path, headers = [], body, as }: AttackRequest): Promise<AttackResponse> {
     const init = { method, headers: headers.map(([name, value]): [string, string] => [name, value]) };
     const sent = body === undefined ? init : { ...init, body: body as string };
     const response = await app.request(`http://localhost${path}`, sent, { caller: as });
@@ -97,10 +97,10 @@ export async function attackScene(storage: Storage) {
   const kept = await seedRuns(at, { tenant: ATTACKER, prefix: 'kept-out-of-reach', words: (what) => `kept ${what}` });
   const theirs = await seedRuns(at, { tenant: VICTIM, prefix: 'known', words: (what) => `${MARK} ${what}` });
   const hidden = await seedRuns(at, { tenant: VICTIM, prefix: `${MARK}-run`, words: (what) => `${MARK} ${what}` });
-  const described = await ask({ method: 'GET', path: '/api/openapi.json', as: attacker() });
+  const described = await request({ method: 'GET', path: '/api/openapi.json', as: attacker() });
   return {
     app,
-    ask,
+    request,
     settle,
     clock,
     logged,

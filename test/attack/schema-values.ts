@@ -122,7 +122,7 @@ const documents = (): fc.Arbitrary<unknown> =>
     fc.dictionary(fc.string({ maxLength: 8 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 }),
     fc.constantFrom(
       { at: { $: ['date', 0] }, of: { $: ['map', [['a', 1]]] }, n: { $: ['bigint', '12'] }, x: { $: 'undefined' } },
-      { all: { $: ['shared', 1, { me: { $: ['again', 1] } }] } },
+      { all: { $: ['shared', 1, { me: { $: ['ref', 1] } }] } },
       { money: { $: ['class', 'Money', { cents: 1 }] }, bytes: { $: ['bytes', 'Uint8Array', 'AAEC'] } },
       'x'.repeat(30_000),
     ),

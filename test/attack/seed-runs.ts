@@ -27,7 +27,7 @@ export const trips = agent({
     });
     await ctx.checkpoint('begin');
     if (input?.fails === true)
-      await ctx.step('break', () => Promise.reject(withoutStack(`broken ${text}`)), { retry: { attempts: 1 } });
+      await ctx.step('break', () => Promise.reject(withoutStack(`broken ${text}`)), { retry: { maxAttempts: 1 } });
     const { approved, comment, edits } = await ctx.approval('book', {
       title: `Book ${text}?`,
       show: { text, shot, page: payload(`<script>${text}</script>`, { type: 'text/html' }) },
@@ -37,13 +37,13 @@ export const trips = agent({
       editable: true,
     });
     if (!approved) return { comment };
-    return { seat: await ctx.waitForSignal<string>('seat'), edits, text };
+    return { seat: await ctx.waitForSignal('seat'), edits, text };
   },
 });
 
 // Saved through the store, without the runtime.
 const PLAIN = ['plain 1', 'plain 2', 'plain 3', 'plain 4', 'plain 5'];
-const asked = { approvers: ['user:ann'], escalateTo: ['user:bob'], title: 'Go?' };
+const approvalOptions = { approvers: ['user:ann'], escalateTo: ['user:bob'], title: 'Go?' };
 
 /** An error without a stack trace: a recorded stack would look like a leak of the application's own files. */
 const withoutStack = (message: string): Error => Object.assign(new Error(message), { stack: message });
@@ -72,7 +72,7 @@ export interface SeededRuns {
   readonly samples: readonly Readonly<Record<string, unknown>>[];
   readonly tokens: readonly string[];
   /** Hashes of the content that approvals show. */
-  readonly shown: readonly string[];
+  readonly contentHashes: readonly string[];
   readonly cursors: readonly string[];
   /** Reads everything that an operator can see of the runs. */
   readAll(operator: Operator): Promise<unknown>;
@@ -91,9 +91,9 @@ export async function seedRuns(scene: SeedScene, { tenant, prefix, words }: Seed
     await settle();
     return id(kind);
   };
-  const answer = async (kind: string, said: 'approve' | 'reject') => {
-    const by = { by: 'user:bob', comment: words('comment'), edits: { to: words('edits') } };
-    await operator.decide(id(kind), { approval: 'book', answer: said, ...by });
+  const answer = async (kind: string, decision: 'approve' | 'reject') => {
+    const said = { comment: words('comment'), edits: { to: words('edits') } };
+    await operator.decide(id(kind), { approval: 'book', answer: decision, by: 'user:bob', ...said });
     await settle();
   };
 
@@ -137,7 +137,7 @@ export async function seedRuns(scene: SeedScene, { tenant, prefix, words }: Seed
   const { cursor } = await operator.runs({ limit: 1 });
   const tokens = await Promise.all(['asks', 'asks too', 'signal', 'withdrawn'].map((kind) => link(id(kind))));
   const [ofState = '', ofShow = ''] = [payloads[0]?.id, payloadIdsIn(shown.show)[0]];
-  const approval = { approval: 'book', by: 'user:ann', groups: [], answer: 'approve', shown: shown.shown };
+  const approval = { approval: 'book', by: 'user:ann', groups: [], answer: 'approve', contentHash: shown.contentHash };
   return {
     runs: [...runs, id('deleted')],
     payloads: payloads.map((ref) => ref.id),
@@ -147,9 +147,9 @@ export async function seedRuns(scene: SeedScene, { tenant, prefix, words }: Seed
       { run: id('asks'), token: tokens[0], ...approval, payload: ofShow, version: 2, before: '1', after: 'latest' },
       { run: id('asks too'), token: tokens[1], ...approval, version: 'latest', payload: ofState },
       { run: id('failed'), version: 'latest', approvers: ['user:ann'] },
-      ...PLAIN.map((kind) => ({ run: id(kind), 'if-match': '"1"', version: 1, ...asked })),
+      ...PLAIN.map((kind) => ({ run: id(kind), 'if-match': '"1"', version: 1, ...approvalOptions })),
     ],
-    shown: [shown.shown],
+    contentHashes: [shown.contentHash],
     cursors: cursor === undefined ? [] : [cursor],
     readAll: async (of) =>
       Promise.all(

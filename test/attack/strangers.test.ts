@@ -19,8 +19,8 @@ describe('a run of another tenant', () => {
   });
 
   test.each(runOperations)('does not exist for $method $path', async (operation) => {
-    const theirs = await ask(scene, operation, THEIRS);
-    const missing = await ask(scene, operation, MISSING);
+    const theirs = await request(scene, operation, THEIRS);
+    const missing = await request(scene, operation, MISSING);
     expect(theirs.replaceAll(THEIRS, MISSING)).toBe(missing);
   });
 
@@ -44,7 +44,7 @@ describe('a run of another tenant', () => {
     ])
       for (const search of ['', '?tenant=south', '?tenant[]=south&tenantId=south', '?all=true'])
         for (const given of [[], headers]) {
-          const got = await scene.ask({ method: 'GET', path: `${path}${search}`, headers: given, as: attacker() });
+          const got = await scene.request({ method: 'GET', path: `${path}${search}`, headers: given, as: attacker() });
           expect(got.status, path).toBeLessThan(500);
           expect(got.text).not.toContain(MARK);
         }
@@ -54,7 +54,7 @@ describe('a run of another tenant', () => {
     const { own, theirs } = scene;
     const as = attacker();
     for (const cursor of theirs.cursors) {
-      const { text } = await scene.ask({ method: 'GET', path: `/api/runs?cursor=${cursor}`, as });
+      const { text } = await scene.request({ method: 'GET', path: `/api/runs?cursor=${cursor}`, as });
       const { runs } = JSON.parse(text) as { runs: { run: string }[] };
       expect(runs.filter(({ run }) => run.startsWith('known'))).toEqual([]);
     }
@@ -62,14 +62,16 @@ describe('a run of another tenant', () => {
     expect(ids.length).toBeGreaterThan(1);
     for (const id of ids) {
       for (const path of ['checkpoints/latest', 'approvals/book'])
-        expect(await scene.ask({ method: 'GET', path: `/api/runs/own-asks/${path}/payloads/${id}`, as })).toMatchObject(
-          { status: 404 },
-        );
+        expect(
+          await scene.request({ method: 'GET', path: `/api/runs/own-asks/${path}/payloads/${id}`, as }),
+        ).toMatchObject({ status: 404 });
       for (const tricked of [
         `${own.tokens[0]}/payloads/${id}`,
         `${own.tokens[0]}/payloads/..%2F..%2Fsouth%2Fknown-asks%2F${id}`,
       ])
-        expect(await scene.ask({ method: 'GET', path: `/approvals/${tricked}`, as })).toMatchObject({ status: 404 });
+        expect(await scene.request({ method: 'GET', path: `/approvals/${tricked}`, as })).toMatchObject({
+          status: 404,
+        });
       const state = { $: ['payload', id, '0'.repeat(64), 9, 'image/png'] };
       const bodies: readonly (readonly [path: string, body: object])[] = [
         ['/api/runs', { agent: 'trips', input: state }],
@@ -88,20 +90,20 @@ describe('a run of another tenant', () => {
           ['content-type', 'application/json'],
           ['if-match', '"1"'],
         ] as const;
-        const got = await scene.ask({ method: 'POST', path, headers, body: JSON.stringify(body), as });
+        const got = await scene.request({ method: 'POST', path, headers, body: JSON.stringify(body), as });
         expect(got.status, `${path}: ${got.text}`).toBeGreaterThanOrEqual(400);
         expect(got.status, `${path}: ${got.text}`).toBeLessThan(500);
       }
     }
   });
 
-  test('is as hidden as another run of the same tenant, whose payloads cannot be read either', async () => {
+  test('shares no payloads, and neither do two runs of the same tenant', async () => {
     const as = attacker();
     const { payloads } = await scene.operator('north').checkpoint('own-asks too');
     for (const { id } of payloads) {
       const at = (run: string) => `/api/runs/${run}/checkpoints/latest/payloads/${id}`;
-      expect(await scene.ask({ method: 'GET', path: at('own-asks%20too'), as })).toMatchObject({ status: 200 });
-      expect(await scene.ask({ method: 'GET', path: at('own-asks'), as })).toMatchObject({ status: 404 });
+      expect(await scene.request({ method: 'GET', path: at('own-asks%20too'), as })).toMatchObject({ status: 200 });
+      expect(await scene.request({ method: 'GET', path: at('own-asks'), as })).toMatchObject({ status: 404 });
     }
   });
 
@@ -109,11 +111,11 @@ describe('a run of another tenant', () => {
 });
 
 /** The full response of an operation for a run; all other parameters are valid. */
-async function ask(scene: AttackScene, { path, method, body }: Operation, run: string): Promise<string> {
+async function request(scene: AttackScene, { path, method, body }: Operation, run: string): Promise<string> {
   const [payload = ''] = scene.theirs.payloads;
   const parts: Readonly<Record<string, string>> = { run, payload, approval: 'book', version: 'latest' };
   const search = path.endsWith('/diff') ? '?before=1&after=2' : '';
-  const got = await scene.ask({
+  const got = await scene.request({
     method,
     path: `${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parts[name] ?? '')}${search}`,
     headers: [
@@ -134,5 +136,5 @@ const BODIES: Readonly<Record<string, object>> = {
   waits: { signal: 'seat' },
   finish: { status: 'SUCCEEDED' },
   decide: { answer: 'approve', by: 'user:ann' },
-  withdraw: { why: 'over' },
+  withdraw: { reason: 'over' },
 };

@@ -15,5 +15,5 @@ export function tamperedTokens(token: string): readonly string[] {
     ...[token.toLowerCase(), token.toUpperCase(), `${token.replaceAll('-', '+')}+`, encoded(0, 1), encoded(0, 43)],
     ...['x', '-', '_', '%ff', '%', '~', '__proto__', 'constructor', '%40token%2Fx', 'A'.repeat(43), 'a'.repeat(2_000)],
     ...Array.from({ length: 10 }, () => randomBytes(32).toString('base64url')),
-  ].filter((bent) => bent !== token);
+  ].filter((changed) => changed !== token);
 }

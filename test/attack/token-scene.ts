@@ -1,4 +1,5 @@
 import { createApi } from '../../lambda/api/app.ts';
+import type { Approver, Person } from '../../lambda/core/approval.ts';
 import { agent, payload } from '../../lambda/index.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
 import { createOperator } from '../../lambda/operator/create-operator.ts';
@@ -24,7 +25,7 @@ class TickingClock extends TestClock {
 }
 
 interface Payment {
-  readonly approvers?: readonly string[];
+  readonly approvers?: readonly Approver[];
   readonly quorum?: number;
 }
 
@@ -57,7 +58,7 @@ export function tokenScene(given: Storage) {
         return approved;
       },
     },
-    { storage, clock, deliver: async (delivery) => void queue.push(delivery), log: () => {}, chance: () => 0.5 },
+    { storage, clock, deliver: async (delivery) => void queue.push(delivery), log: () => {}, random: () => 0.5 },
   );
   const { runtime, store } = payments;
   const operator = createOperator(runtime);
@@ -96,7 +97,7 @@ export function tokenScene(given: Storage) {
       await settle();
     },
     /** Creates a link to the approval of a run. */
-    async link(run: string, person = 'user:ann', days = 7): Promise<string> {
+    async link(run: string, person: Person = 'user:ann', days = 7): Promise<string> {
       const at = await runtime.contexts.forRun(run);
       const expiresAt = clock.now() + days * DAY;
       const token = await linkFor(at, { tenant: 'default', run, approval: 'pay', person, expiresAt });

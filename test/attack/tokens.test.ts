@@ -24,14 +24,14 @@ describeOnEachStorage('the token of an approval link', (open) => {
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
     const one = { read: 1, range: 0, list: 0, commit: 0 };
-    for (const bent of [UNKNOWN, ...tamperedTokens(token)]) {
-      await expectUnknown(scene, bent);
-      for (const use of USES) expect(await scene.requestsOf(() => use(scene, bent)), bent).toEqual(one);
+    for (const tampered of [UNKNOWN, ...tamperedTokens(token)]) {
+      await expectUnknown(scene, tampered);
+      for (const use of USES) expect(await scene.requestsOf(() => use(scene, tampered)), tampered).toEqual(one);
     }
     expect(await scene.record('bill 1')).toMatchObject({ status: 'PENDING', votes: [] });
   });
 
-  it('finds nothing in other paths', async () => {
+  it('gives access to nothing under other paths', async () => {
     const scene = await loaded();
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
@@ -110,8 +110,8 @@ describeOnEachStorage('the token of an approval link', (open) => {
       ).toMatchObject({ status: 400 });
     }
     expect(await scene.request(`/approvals/${ann}?by=user:bob`, approval())).toMatchObject({ status: 400 });
-    const { shown } = await scene.record('bill 2');
-    expect(await scene.answer(ann, 'approve', { shown })).toMatchObject({ status: 400 });
+    const { contentHash } = await scene.record('bill 2');
+    expect(await scene.answer(ann, 'approve', { contentHash })).toMatchObject({ status: 400 });
     expect(await scene.record('bill 1')).toMatchObject({ status: 'PENDING', votes: [] });
 
     // Two links of the same person give one vote.
@@ -145,7 +145,7 @@ describeOnEachStorage('the token of an approval link', (open) => {
     expect((await scene.request(`/approvals/${one}/payloads/${second}`)).whole).toBe(unknown.whole);
   });
 
-  it('cannot decide from the millisecond of the deadline on, and still shows the outcome', async () => {
+  it('cannot decide at the deadline or later, and still shows the outcome', async () => {
     const scene = await loaded();
     for (const run of ['bill 1', 'bill 2']) await scene.start(run);
     const [late, inTime] = [await scene.link('bill 1'), await scene.link('bill 2')];
@@ -177,7 +177,7 @@ describeOnEachStorage('the token of an approval link', (open) => {
     expect(scene.paid.size).toBe(0);
   });
 
-  it('gets the response of an unknown token if it has expired, was revoked, or its run is gone', async () => {
+  it('gets the same response as an unknown token if it has expired, was revoked, or its run is gone', async () => {
     const scene = await loaded();
     for (const run of ['bill 1', 'bill 2']) await scene.start(run);
     const [short, revoked, of] = [
@@ -210,17 +210,17 @@ describeOnEachStorage('the token of an approval link', (open) => {
     const scene = await loaded();
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
-    const bent = tamperedTokens(token).slice(0, 5);
-    for (const each of [...bent, token]) for (const use of USES) await use(scene, each);
+    const tampered = tamperedTokens(token).slice(0, 5);
+    for (const each of [...tampered, token]) for (const use of USES) await use(scene, each);
     for (const method of ['PUT', 'DELETE', 'OPTIONS']) await scene.request(`/approvals/${token}`, { method });
     await scene.request(`/api/runs/${token}`);
     await scene.request(`/approvals/${token}?token=${token}`);
     await scene.answer(token, token);
-    await scene.answer(token, 'approve', { shown: token });
+    await scene.answer(token, 'approve', { contentHash: token });
     expect(scene.logged.length).toBeGreaterThan(10);
-    expect(scene.logged.filter((line) => [token, ...bent].some((each) => line.includes(each.slice(0, 20))))).toEqual(
-      [],
-    );
+    expect(
+      scene.logged.filter((line) => [token, ...tampered].some((each) => line.includes(each.slice(0, 20)))),
+    ).toEqual([]);
   });
 });
 
@@ -231,7 +231,7 @@ const USES: readonly Use[] = [
   (scene, token) => scene.look(token),
   (scene, token) => scene.request(`/approvals/${token}`, { headers: { accept: 'text/html' } }),
   (scene, token) => scene.answer(token, 'approve'),
-  (scene, token) => scene.answer(token, 'reject', { comment: 'no', edits: { a: 1 }, shown: 'x' }),
+  (scene, token) => scene.answer(token, 'reject', { comment: 'no', edits: { a: 1 }, contentHash: 'x' }),
   (scene, token) => scene.submit(token, 'approve'),
   (scene, token) => scene.request(`/approvals/${token}/payloads/x`),
 ];

@@ -66,14 +66,14 @@ async function send(bytes: Buffer, { end = false } = {}): Promise<string> {
 const whenClosed = (socket: Socket): Promise<unknown> =>
   Promise.race([once(socket, 'close'), once(socket, 'error').then(() => once(socket, 'close'))]).catch(() => undefined);
 
-const statusesIn = (answer: string): readonly number[] =>
-  [...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+const statusesIn = (response: string): readonly number[] =>
+  [...response.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
 /** Expects a response without a server error or internals, and that the server still answers the next request. */
-async function expectUnharmed(answer: string): Promise<void> {
-  for (const status of statusesIn(answer)) expect(status, answer.slice(0, 500)).toBeLessThan(500);
-  expect(answer).not.toMatch(/\n\s+at |node_modules|\.[jt]s:\d+|file:\/\//);
-  expect(answer).not.toContain(process.cwd());
+async function expectUnharmed(response: string): Promise<void> {
+  for (const status of statusesIn(response)) expect(status, response.slice(0, 500)).toBeLessThan(500);
+  expect(response).not.toMatch(/\n\s+at |node_modules|\.[jt]s:\d+|file:\/\//);
+  expect(response).not.toContain(process.cwd());
   const next = await send(toBytes('GET /api/me HTTP/1.1'));
   expect(statusesIn(next), next.slice(0, 300)).toEqual([200]);
 }
@@ -126,12 +126,12 @@ describe('a malformed request', () => {
   );
 
   const heads: readonly (readonly [what: string, lines: readonly string[]])[] = [
-    ['no host', ['Host:']],
-    ['two hosts', ['Host: 127.0.0.1', 'Host: evil.test']],
-    ['an invalid host', ['Host: \xff\xfe[::']],
-    ['a host that contains another host', ['Host: 127.0.0.1@evil.test']],
-    ['two authorizations', ['Authorization: Bearer x', 'Authorization: Bearer y']],
-    ['a binary authorization', ['Authorization: Bearer \xff\xff']],
+    ['an empty Host header', ['Host:']],
+    ['two Host headers', ['Host: 127.0.0.1', 'Host: evil.test']],
+    ['an invalid Host header', ['Host: \xff\xfe[::']],
+    ['a Host header that contains another host', ['Host: 127.0.0.1@evil.test']],
+    ['two Authorization headers', ['Authorization: Bearer x', 'Authorization: Bearer y']],
+    ['a binary Authorization header', ['Authorization: Bearer \xff\xff']],
     ['a header without a colon', ['nothing']],
     ['a folded header', ['X-A: a', ' b']],
     ['a NUL in a header', ['X-A: a\0b']],
@@ -140,10 +140,13 @@ describe('a malformed request', () => {
     ['a header of 12 KB', [`X-A: ${'a'.repeat(12_000)}`]],
     ['a header of 1 MB', [`X-A: ${'a'.repeat(1_000_000)}`]],
     ['a cookie of 12 KB', [`Cookie: ${'a=b;'.repeat(3_000)}`]],
-    ['an upgrade', ['Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13']],
-    ['a malformed accept header', [`Accept: ${';q=,'.repeat(2_000)}`]],
-    ['a range', ['Range: bytes=0-0,5-99999999999999999999']],
-    ['an expectation', ['Expect: the worst']],
+    [
+      'an Upgrade header',
+      ['Upgrade: websocket', 'Connection: Upgrade', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'],
+    ],
+    ['a malformed Accept header', [`Accept: ${';q=,'.repeat(2_000)}`]],
+    ['an invalid Range header', ['Range: bytes=0-0,5-99999999999999999999']],
+    ['an unknown Expect header', ['Expect: the worst']],
   ];
   it.each(heads)('does not harm the server with %s', async (_, head) => {
     await expectUnharmed(await send(toBytes('GET /api/me HTTP/1.1', head)));
@@ -153,32 +156,32 @@ describe('a malformed request', () => {
   const start = 'POST /api/runs HTTP/1.1';
   const smuggled = `GET /api/counts HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
   const bodies: readonly (readonly [what: string, lines: readonly string[], body: string])[] = [
-    ['an invalid length', [json, 'Content-Length: x'], '{}'],
-    ['a negative length', [json, 'Content-Length: -1'], '{}'],
-    ['two lengths', [json, 'Content-Length: 2', 'Content-Length: 50'], '{}'],
-    ['a length and chunks', [json, 'Content-Length: 2', 'Transfer-Encoding: chunked'], `0\r\n\r\n${smuggled}`],
+    ['an invalid Content-Length', [json, 'Content-Length: x'], '{}'],
+    ['a negative Content-Length', [json, 'Content-Length: -1'], '{}'],
+    ['two Content-Length headers', [json, 'Content-Length: 2', 'Content-Length: 50'], '{}'],
+    ['a Content-Length and chunks', [json, 'Content-Length: 2', 'Transfer-Encoding: chunked'], `0\r\n\r\n${smuggled}`],
     [
       'two transfer encodings',
       [json, 'Transfer-Encoding: chunked', 'Transfer-Encoding: identity'],
       `0\r\n\r\n${smuggled}`,
     ],
     ['an invalid chunk size', [json, 'Transfer-Encoding: chunked'], 'zz\r\n{}\r\n'],
-    ['a chunk of endless size', [json, 'Transfer-Encoding: chunked'], 'ffffffffffffffff\r\n{}'],
+    ['a chunk of an enormous size', [json, 'Transfer-Encoding: chunked'], 'ffffffffffffffff\r\n{}'],
     ['an unknown transfer encoding', [json, 'Transfer-Encoding: xchunked'], '{}'],
-    ['a body shorter than its length', [json, 'Content-Length: 500'], '{"agent":'],
-    ['a body longer than its length', [json, 'Content-Length: 2'], `{}${smuggled}`],
+    ['a body shorter than its Content-Length', [json, 'Content-Length: 500'], '{"agent":'],
+    ['a body longer than its Content-Length', [json, 'Content-Length: 2'], `{}${smuggled}`],
     ['a gzip body', [json, 'Content-Encoding: gzip', 'Content-Length: 4'], '\x1f\x8b\x08\0'],
-    ['a huge announced length', [json, 'Content-Length: 99999999999'], '{'],
+    ['an enormous Content-Length', [json, 'Content-Length: 99999999999'], '{'],
     ['a multipart form', ['Content-Type: multipart/form-data; boundary=x', 'Content-Length: 9'], '--x\r\n\r\n--x'],
   ];
   it.each(bodies)('does not harm the server with %s', async (_, head, body) => {
-    const answer = await send(toBytes(start, head, body), { end: true });
-    await expectUnharmed(answer);
+    const response = await send(toBytes(start, head, body), { end: true });
+    await expectUnharmed(response);
     // Bytes after an ambiguous body must not count as a second request.
-    expect(statusesIn(answer).length, answer).toBeLessThanOrEqual(1);
+    expect(statusesIn(response).length, response).toBeLessThanOrEqual(1);
   });
 
-  it('does not block others when many are never finished', async () => {
+  it('does not block others when many of them are never completed', async () => {
     const sockets = Array.from({ length: 200 }, () => connect(port, '127.0.0.1').on('error', () => {}));
     for (const [i, socket] of sockets.entries()) socket.write(['', 'GET', 'GET / HTTP/1.1\r\nX-A: '][i % 3] ?? '');
     await expectUnharmed('');

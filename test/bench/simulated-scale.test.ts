@@ -33,7 +33,7 @@ async function story({ at, clock, flow, sweep }: ReturnType<typeof createDeploym
     await sweep();
     await flow();
   };
-  await at(trips).start({}, { id: 'run', owner: 'ada', retentionSeconds: 30 * 86_400 });
+  await at(trips).start({}, { id: 'run', owner: 'ada', retention: { days: 30 } });
   await flow();
   await later(3_600_000);
   await at(trips).run('run').decide({ approval: 'book', by: 'user:ann', answer: 'approve' });

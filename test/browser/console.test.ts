@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { checkpointStore } from '../../lambda/embedded.ts';
 import { agentFile, createScene, POLL_OPTIONS, runPath } from './scene.ts';
 
 const scene = createScene([agentFile('purchase'), agentFile('chat'), agentFile('parcel')]);
@@ -9,8 +10,8 @@ const DRILL = { item: 'a drill', price: 80 };
 
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).click();
 const follow = (page: Page, name: string | RegExp) => page.getByRole('link', { name, exact: true }).first().click();
-const wordsOf = (page: Page) => page.locator('main').innerText();
-const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), POLL_OPTIONS).toMatch(words);
+const textOf = (page: Page) => page.locator('main').innerText();
+const expectText = (page: Page, words: RegExp) => expect.poll(() => textOf(page), POLL_OPTIONS).toMatch(words);
 const viewOf = async (run: string) => (await scene.api(runPath(run))).json;
 const pageOf = (run: string) => `/console/runs/${run}`;
 let files = 0;
@@ -31,8 +32,8 @@ describe('an operator in the console', () => {
     await page.getByLabel('Tags (optional)').fill('tools, sharp');
     await press(page, 'Start run');
     await mark(page);
-    await says(page, /Run started\..*saw.*owner: bob\s*tools\s*sharp/s);
-    await says(page, /Waiting for approval.*Waiting for\s*approval: buy/s);
+    await expectText(page, /Run started\..*saw.*owner: bob\s*tools\s*sharp/s);
+    await expectText(page, /Waiting for approval.*Waiting for\s*approval: buy/s);
     expect(await isSame(page)).toBe(true);
 
     const request = await page.context().newPage();
@@ -41,13 +42,13 @@ describe('an operator in the console', () => {
     expect(await request.getByRole('heading', { level: 1 }).innerText()).toBe('Buy a saw for $30?');
     expect(await request.getByLabel('Decide as').inputValue()).toBe('user:ann');
     await press(request, 'Approve');
-    await says(request, /Approved\s*By user:ann/);
-    await says(request, /The run has ended:\s*Succeeded/);
+    await expectText(request, /Approved\s*By user:ann/);
+    await expectText(request, /The run has ended:\s*Succeeded/);
 
-    await says(page, /Succeeded.*find a seller.*pay.*Result\s*bought\s*true\s*price\s*30/s);
+    await expectText(page, /Succeeded.*find a seller.*pay.*Result\s*bought\s*true\s*price\s*30/s);
     expect(await isSame(page)).toBe(true);
     await follow(request, 'View run');
-    await says(request, /Approvals.*Buy a saw for \$30\?\s*Approved.*user:ann approved/s);
+    await expectText(request, /Approvals.*Buy a saw for \$30\?\s*Approved.*user:ann approved/s);
   });
 
   it('sees a notice while the connection is lost', async () => {
@@ -66,7 +67,7 @@ describe('an operator in the console', () => {
     await page.getByLabel('Input (JSON)').fill('{\n  "item": \'a saw\'\n}');
     await page.getByLabel('Id (optional)').fill('wrong');
     await press(page, 'Start run');
-    await says(page, /Line 2, column 11: strings need double quotes/);
+    await expectText(page, /Line 2, column 11: strings need double quotes/);
     expect((await scene.api(runPath('wrong'))).status).toBe(404);
   });
 
@@ -74,29 +75,29 @@ describe('an operator in the console', () => {
     const page = await scene.open('/console/inbox');
     await mark(page);
     const run = await scene.start('purchase', { item: 'a lamp', price: 12 });
-    await says(page, /Buy a lamp for \$12\?.*approvers: user:ann.*Waiting for.*Decide by/s);
+    await expectText(page, /Buy a lamp for \$12\?.*approvers: user:ann.*Waiting for.*Decide by/s);
     const other = await scene.open('/console/inbox');
     await follow(other, 'Buy a lamp for $12?');
     await other.getByLabel('Comment').fill('Too dark here? No.');
     await press(other, 'Reject');
-    await says(other, /Rejected\s*By user:ann/);
+    await expectText(other, /Rejected\s*By user:ann/);
     await scene.until(run, 'SUCCEEDED');
-    expect((await viewOf(run)).result).toEqual({ bought: false, because: 'Too dark here? No.' });
-    await expect.poll(() => wordsOf(page), POLL_OPTIONS).not.toMatch(/Buy a lamp/);
+    expect((await viewOf(run)).result).toEqual({ bought: false, reason: 'Too dark here? No.' });
+    await expect.poll(() => textOf(page), POLL_OPTIONS).not.toMatch(/Buy a lamp/);
     expect(await isSame(page)).toBe(true);
   });
 
   it('sees only the approvals of the person whose inbox it is', async () => {
     await scene.start('purchase', { item: 'a rope', price: 5, approvers: ['user:bob', 'group:climbers'] });
     const page = await scene.open('/console/inbox');
-    await says(page, /Buy a rope/);
+    await expectText(page, /Buy a rope/);
     await page.getByText('Decide for someone else').click();
     await page.getByLabel('Person').fill('user:ann');
     await press(page, 'Show inbox');
-    expect(await wordsOf(page)).not.toMatch(/Buy a rope/);
+    expect(await textOf(page)).not.toMatch(/Buy a rope/);
     await page.getByLabel('Groups (optional)').fill('group:climbers');
     await press(page, 'Show inbox');
-    await says(page, /Buy a rope/);
+    await expectText(page, /Buy a rope/);
   });
 
   it('sees the recorded decision after deciding differently in another tab', async () => {
@@ -107,10 +108,10 @@ describe('an operator in the console', () => {
     await second.route('**/*', (route) => (route.request().resourceType() === 'fetch' ? undefined : route.continue()));
     await second.goto(first.url());
     await press(first, 'Approve');
-    await says(first, /Approved\s*By user:ann/);
+    await expectText(first, /Approved\s*By user:ann/);
     await press(second, 'Reject');
     expect(await second.getByRole('alert').innerText()).toMatch(/decided|recorded|approved/i);
-    await says(second, /Approved\s*By user:ann/);
+    await expectText(second, /Approved\s*By user:ann/);
     await scene.until(run, 'SUCCEEDED');
   });
 
@@ -121,34 +122,34 @@ describe('an operator in the console', () => {
     await page.getByText('Remind or withdraw').click();
     await page.getByLabel('Reason').fill('We rent one.');
     await press(page, 'Withdraw request');
-    await says(page, /Withdrawn: no decision is needed\s*Withdrawn.*We rent one\./s);
+    await expectText(page, /Withdrawn: no decision is needed\s*Withdrawn.*We rent one\./s);
     await scene.until(run, 'SUCCEEDED');
-    expect((await viewOf(run)).result).toMatchObject({ because: 'WITHDRAWN' });
+    expect((await viewOf(run)).result).toMatchObject({ reason: 'WITHDRAWN' });
   });
 
   it('forks a run with an edited state, after seeing where it was not JSON', async () => {
     const run = await scene.start('chat', 'Hello', { id: 'talk' });
     await scene.until(run, 'SUCCEEDED');
     const page = await scene.open(pageOf(run));
-    await says(page, /user\s*Hello\s*assistant\s*You said: Hello/);
+    await expectText(page, /user\s*Hello\s*assistant\s*You said: Hello/);
     await follow(page, 'turn 1');
     await follow(page, 'Fork from here');
     const state = page.getByLabel('State (JSON)');
     const whole = await state.inputValue();
     await state.fill(whole.replace('"You said: Hello"', '"Good morning'));
     await press(page, /^Fork from checkpoint \d+$/);
-    await says(
+    await expectText(
       page,
       /Line \d+, column \d+: the string that starts here has no closing quote|a string cannot span several lines/,
     );
     await state.fill(whole.replace('"You said: Hello"', '"Good morning"'));
     await page.getByLabel('Id (optional)').fill('talk-2');
     await press(page, /^Fork from checkpoint \d+$/);
-    await says(page, /Fork created\..*talk-2.*Succeeded.*forked from talk at checkpoint \d+/s);
+    await expectText(page, /Fork created\..*talk-2.*Succeeded.*forked from talk at checkpoint \d+/s);
     expect((await viewOf('talk-2')).result).toBe('Hello / Good morning / You said: Good morning');
     expect((await viewOf('talk')).result).toBe('Hello / You said: Hello / You said: You said: Hello');
     await page.locator('#lineage').scrollIntoViewIfNeeded();
-    await says(page, /Forks\s*talk\s*Succeeded\s*talk-2\s*Succeeded\s*from checkpoint \d+/);
+    await expectText(page, /Forks\s*talk\s*Succeeded\s*talk-2\s*Succeeded\s*from checkpoint \d+/);
   });
 
   it('compares two checkpoints', async () => {
@@ -158,7 +159,7 @@ describe('an operator in the console', () => {
     const page = await scene.open(`${pageOf(run)}/checkpoints/${version}`);
     await page.getByLabel('Compare with checkpoint').fill('4');
     await press(page, 'Compare');
-    await says(page, /Checkpoint 4 to \d+.*1 added.*assistant.*You said: You said: Compare me/s);
+    await expectText(page, /Checkpoint 4 to \d+.*1 added.*assistant.*You said: You said: Compare me/s);
   });
 
   it('rewinds a run, and decides its approval again', async () => {
@@ -172,12 +173,12 @@ describe('an operator in the console', () => {
     await page.getByLabel('From checkpoint').fill('1');
     await press(page, 'Load');
     await press(page, 'Rewind to checkpoint 1');
-    await says(page, /The run resumes from the checkpoint\./);
-    await says(page, /external changes.*|rewind/s);
-    await says(page, /Waiting for approval/);
+    await expectText(page, /The run resumes from the checkpoint\./);
+    await expectText(page, /external changes.*|rewind/s);
+    await expectText(page, /Waiting for approval/);
     await follow(page, 'Open request');
     await press(page, 'Approve');
-    await says(page, /The run has ended:\s*Succeeded/);
+    await expectText(page, /The run has ended:\s*Succeeded/);
   });
 
   it('rewinds a run with an edited state', async () => {
@@ -189,7 +190,7 @@ describe('an operator in the console', () => {
     const state = page.getByLabel('State (JSON)');
     await state.fill((await state.inputValue()).replace('"You said: Hello"', '"Good evening"'));
     await press(page, /^Rewind to checkpoint \d+$/);
-    await says(page, /Succeeded.*Hello \/ Good evening \/ You said: Good evening/s);
+    await expectText(page, /Succeeded.*Hello \/ Good evening \/ You said: Good evening/s);
     expect((await viewOf(run)).result).toBe('Hello / Good evening / You said: Good evening');
   });
 
@@ -200,9 +201,9 @@ describe('an operator in the console', () => {
     await follow(page, 'Cancel');
     await page.getByLabel('Reason (optional)').fill('The customer moved.');
     await press(page, 'Cancel the run');
-    await says(page, /being cancelled|Cancelled/);
-    await says(page, /Cancelled.*The customer moved\./s);
-    await says(page, /undo.*pack|pack.*undo/s);
+    await expectText(page, /being cancelled|Cancelled/);
+    await expectText(page, /Cancelled.*The customer moved\./s);
+    await expectText(page, /undo.*pack|pack.*undo/s);
   });
 
   it('sends a signal, sees the run fail, and retries it', async () => {
@@ -210,30 +211,30 @@ describe('an operator in the console', () => {
     const run = await scene.start('parcel', { to: 'Lisbon', roadFile });
     await scene.until(run, 'WAITING_FOR_SIGNAL');
     const page = await scene.open(pageOf(run));
-    await says(page, /Waiting for\s*signal picked up/);
+    await expectText(page, /Waiting for\s*signal picked up/);
     await follow(page, 'picked up');
     await page.getByLabel('Value (JSON)').fill('{ "name": "Ann" }');
     await press(page, 'Send the signal');
-    await says(page, /Failed.*The road is closed\..*deliver/s);
+    await expectText(page, /Failed.*The road is closed\..*deliver/s);
     writeFileSync(roadFile, '');
     await follow(page, 'Retry');
     await press(page, 'Retry the run');
-    await says(page, /Succeeded.*delivered\s*true\s*by\s*Ann/s);
+    await expectText(page, /Succeeded.*delivered\s*true\s*by\s*Ann/s);
   });
 
   it('sees where a process crashed, and that another one resumed the run', async () => {
     const run = await scene.start('parcel', { to: 'Lisbon', crashFile: freshFile() });
     const page = await scene.open(pageOf(run));
-    await says(page, /lost to crashes.*Waiting for|Waiting for.*lost to crashes/s);
-    await says(page, /label/);
+    await expectText(page, /lost to crashes.*Waiting for|Waiting for.*lost to crashes/s);
+    await expectText(page, /label/);
   });
 
   it('filters runs by status, agent, owner, tag and part of the id, and sees them change', async () => {
     const page = await scene.open('/console/runs?agent=purchase&owner=carol');
-    await says(page, /No matching runs/);
+    await expectText(page, /No matching runs/);
     const run = await scene.start('purchase', DRILL, { id: 'find-me-7', owner: 'carol', tags: ['found'] });
     await scene.until(run, 'WAITING_FOR_APPROVAL');
-    await says(page, /find-me-7/);
+    await expectText(page, /find-me-7/);
     expect(await page.locator('tbody tr').count()).toBe(1);
     for (const [search, isFound] of [
       ['?tag=found', true],
@@ -247,16 +248,16 @@ describe('an operator in the console', () => {
       ['?to=2020-01-01T00:00&owner=carol', false],
     ] as const) {
       await page.goto(`${scene.server.url}/console/runs${search}`);
-      expect([search, /find-me-7/.test(await wordsOf(page))]).toEqual([search, isFound]);
+      expect([search, /find-me-7/.test(await textOf(page))]).toEqual([search, isFound]);
     }
     await page.goto(`${scene.server.url}/console/runs?owner=carol`);
     await mark(page);
-    await says(page, /find-me-7\s*Waiting for approval/);
+    await expectText(page, /find-me-7\s*Waiting for approval/);
     await scene.api(`${runPath(run)}/approvals/buy/decide`, {
       method: 'POST',
       body: { answer: 'approve', by: 'user:ann' },
     });
-    await says(page, /find-me-7\s*Succeeded/);
+    await expectText(page, /find-me-7\s*Succeeded/);
     expect(await isSame(page)).toBe(true);
   });
 
@@ -267,10 +268,10 @@ describe('an operator in the console', () => {
     await page.goto(scene.server.url + pageOf(run));
     await follow(page, 'Open request');
     await press(page, 'Approve');
-    expect(await wordsOf(page)).toMatch(/Approved\s*By user:ann/);
+    expect(await textOf(page)).toMatch(/Approved\s*By user:ann/);
     await scene.until(run, 'SUCCEEDED');
     await follow(page, 'View run');
-    expect(await wordsOf(page)).toMatch(/Succeeded/);
+    expect(await textOf(page)).toMatch(/Succeeded/);
   });
 });
 
@@ -279,5 +280,21 @@ describe('an unauthenticated visitor', () => {
     const page = await scene.openLink(`${scene.server.url}/console/runs`, { refusals: [401] });
     expect(await page.locator('body').innerText()).toMatch(/401/);
     expect(await page.locator('body').innerText()).not.toMatch(/purchase/);
+  });
+});
+
+describe('the page of a checkpoint', () => {
+  it('shows a state that is too large for one page in parts', async () => {
+    const lines = Array.from({ length: 3000 }, (_, i) => `line ${i} of a long text`);
+    const store = checkpointStore({ folder: scene.server.folder });
+    await store.save({ run: 'long', state: { lines } });
+    await store.close();
+    const page = await scene.open('/console/runs/long/checkpoints/1');
+    const count = () => page.getByText(/line \d+ of a long text/).count();
+    const before = await count();
+    expect(before).toBeLessThan(3000);
+    await page.getByRole('link', { name: 'Show more' }).first().click();
+    await expect.poll(count, POLL_OPTIONS).toBeGreaterThan(before);
+    expect(new URL(page.url()).search).toBe('');
   });
 });

@@ -17,7 +17,7 @@ const apiOf = (run: string) => `/api/runs/${encodePathId(run)}`;
 const pageOf = (run: string) => `/console/runs/${encodePathId(run)}`;
 
 /** The whole text of a page, with collapsed and lazily loaded parts. */
-async function wordsOf(page: Page): Promise<string> {
+async function textOf(page: Page): Promise<string> {
   await expect.poll(() => page.locator('[data-load], [aria-busy]').count(), POLL_OPTIONS).toBe(0);
   await page.evaluate(`document.querySelectorAll('details').forEach((details) => { details.open = true; })`);
   return page.locator('body').innerText();
@@ -44,7 +44,7 @@ describe('stored hostile text', () => {
     const facts = ['fact', 'fact value', 'page digest'];
     const urls = ['show url', 'markdown', 'fact url'].map(hostileUrl);
     const ids = ['run', 'agent', 'language', 'type', 'approver', 'group'].map(hostileId);
-    expect(missing(await wordsOf(page), [...[...shown, ...facts].map(hostile), ...urls, ...ids])).toEqual([]);
+    expect(missing(await textOf(page), [...[...shown, ...facts].map(hostile), ...urls, ...ids])).toEqual([]);
     expect(await planted(page)).toEqual([]);
     expect(await page.title()).toContain(hostile('title'));
     await list.getByText(hostile('title')).waitFor();
@@ -54,7 +54,7 @@ describe('stored hostile text', () => {
     await page.getByLabel(/\(JSON\)/).fill(JSON.stringify({ [hostile('edit')]: hostile('edit value') }));
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByText('Approved').first().waitFor();
-    expect(missing(await wordsOf(page), ['comment', 'edit', 'edit value'].map(hostile))).toEqual([]);
+    expect(missing(await textOf(page), ['comment', 'edit', 'edit value'].map(hostile))).toEqual([]);
     expect(await planted(page)).toEqual([]);
   });
 
@@ -63,7 +63,7 @@ describe('stored hostile text', () => {
     const page = await scene.openLink(await scene.link('', 'user:ann', 2), { ...TALL, refusals: [400] });
     await page.evaluate(`document.querySelectorAll('textarea').forEach((area) => area.classList.remove('json'))`);
     await page.getByLabel('Comment').fill(hostile('refused comment'));
-    await wordsOf(page);
+    await textOf(page);
     await page.getByLabel(/\(JSON\)/).fill(hostile('refused edit'));
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByRole('alert').waitFor();
@@ -75,12 +75,12 @@ describe('stored hostile text', () => {
   it('is never opened by a browser as the type that it claims', async () => {
     const link = await scene.link('', 'user:ann', 2);
     const page = await scene.openLink(link, TALL);
-    await wordsOf(page);
+    await textOf(page);
     const urls: string[] = await page.evaluate(
       `[...document.querySelectorAll('[href*="/payloads/"], [src*="/payloads/"]')].map((element) => element.href ?? element.src)`,
     );
     expect(new Set(urls).size).toBe(4);
-    const { context, wrongs } = await watch(scene.browser);
+    const { context, problems } = await watch(scene.browser);
     onTestFinished(() => context.close());
     for (const url of new Set(urls)) {
       const { headers } = await fetch(url);
@@ -93,7 +93,7 @@ describe('stored hostile text', () => {
       await loaded.close();
     }
     // When the browser draws an image, its console reports what the policy blocks.
-    expect(wrongs.filter((wrong) => !wrong.startsWith('The console says: '))).toEqual([]);
+    expect(problems.filter((problem) => !problem.startsWith('The console says: '))).toEqual([]);
   });
 
   it('stays text on every console page that a run links to', async () => {
@@ -126,7 +126,7 @@ describe('stored hostile text', () => {
     const other = apiOf(hostileId('other'));
     const { approvals } = (await scene.api(`${other}/approvals`)).json as { approvals: { id: string }[] };
     const withdraw = `${other}/approvals/${encodePathId(approvals[0]?.id ?? '')}/withdraw`;
-    expect((await scene.api(withdraw, { method: 'POST', body: { why: hostile('why') } })).status).toBe(200);
+    expect((await scene.api(withdraw, { method: 'POST', body: { reason: hostile('why') } })).status).toBe(200);
     await scene.api(`${other}/cancel`, { method: 'POST', body: { reason: hostile('reason') } });
     await expect.poll(() => ended(hostileId('other')), POLL_OPTIONS).toBe('CANCELLED');
 
@@ -138,7 +138,7 @@ describe('stored hostile text', () => {
       if (seen.has(path)) continue;
       seen.add(path);
       await page.goto(scene.server.url + path);
-      words += `${await wordsOf(page)}\n${await valuesOf(page)}\n`;
+      words += `${await textOf(page)}\n${await valuesOf(page)}\n`;
       expect([path, await planted(page)]).toEqual([path, []]);
       next.push(...(await linksOf(page)));
     }

@@ -26,15 +26,15 @@ export interface Scene {
     input: unknown,
     options?: { readonly id?: string } & Readonly<Record<string, unknown>>,
   ): Promise<string>;
-  /** Waits for the approval link of a person. `ask` 2 is that of the follow-up request. */
-  link(run: string, person?: string, ask?: number): Promise<string>;
+  /** Waits for the approval link of a person. `request` 2 is the follow-up request. */
+  link(run: string, person?: string, request?: number): Promise<string>;
   /** Waits until a run has a status. */
   until(run: string, status: string): Promise<void>;
   /** Calls the API with the key of the server. */
-  api(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<Answer>;
+  api(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<ApiResponse>;
 }
 
-interface Answer {
+interface ApiResponse {
   readonly status: number;
   readonly json: Readonly<Record<string, unknown>>;
 }
@@ -70,10 +70,10 @@ export function createScene(files: readonly string[]): Scene {
   };
 
   async function openPage(options: WatchOptions): Promise<Page> {
-    const { context, wrongs } = await watch(ready(browser), options);
+    const { context, problems } = await watch(ready(browser), options);
     onTestFinished(async () => {
       await context.close();
-      expect(wrongs).toEqual([]);
+      expect(problems).toEqual([]);
     });
     return context.newPage();
   }
@@ -81,7 +81,7 @@ export function createScene(files: readonly string[]): Scene {
   async function api(
     path: string,
     { method = 'GET', body }: { method?: string; body?: unknown } = {},
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     const { url, key } = ready(server);
     const response = await fetch(url + path, {
       method,
@@ -115,12 +115,12 @@ export function createScene(files: readonly string[]): Scene {
       expect({ status, json }).toMatchObject({ status: 201 });
       return String(json.run);
     },
-    link: (run, person = 'user:ann', ask = 1) =>
+    link: (run, person = 'user:ann', request = 1) =>
       vi.waitFor(() => {
-        const asked = output.flatMap((line, i) => (line.includes(run) && line.includes(' asks ') ? [i] : []));
-        const sent = output.slice(asked[ask - 1]).find((line) => line.includes(`${person}  http`));
+        const requests = output.flatMap((line, i) => (line.includes(run) && line.includes(' asks ') ? [i] : []));
+        const sent = output.slice(requests[request - 1]).find((line) => line.includes(`${person}  http`));
         const [url] = sent?.match(/http\S+/) ?? [];
-        if (asked.length < ask || !url) throw new Error(`${person} received no link:\n${output.join('\n')}`);
+        if (requests.length < request || !url) throw new Error(`${person} received no link:\n${output.join('\n')}`);
         return url;
       }, POLL_OPTIONS),
     until: (run, status) =>

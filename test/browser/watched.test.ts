@@ -25,12 +25,12 @@ async function served(html: string, policy: string, options: WatchOptions = {}) 
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
-  const { context, wrongs } = await watch(browser, options);
+  const { context, problems } = await watch(browser, options);
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const { port } = server.address() as AddressInfo;
   await page.goto(`http://127.0.0.1:${port}/`, { waitUntil: 'load' });
-  return { page, wrongs };
+  return { page, problems };
 }
 
 const LOOSE = "script-src 'unsafe-inline'";
@@ -38,40 +38,44 @@ const STRICT = "default-src 'self'; script-src 'self'";
 
 describe('a watched page', () => {
   it.each([
-    ['stored text that runs', '<img src=/x onerror="__xss(\'image\')">', /ran as a script: image/],
+    ['stored text that runs as a script', '<img src=/x onerror="__xss(\'image\')">', /ran as a script: image/],
     ['a dialog', '<script>alert("hello")</script>', /dialog loaded: hello/],
     ['an error', '<script>throw new Error("broken")</script>', /threw: broken/],
     ['a console error', '<script>console.error("odd")</script>', /console says: odd/],
     ['a request to another machine', '<img src="http://example.com/pixel.png" alt="">', /left this machine/],
-    ['a secret referrer', '<script>fetch("/approvals/x", { referrer: "/approvals/y" })</script>', /came from/],
+    [
+      'a referrer that contains a secret',
+      '<script>fetch("/approvals/x", { referrer: "/approvals/y" })</script>',
+      /came from/,
+    ],
   ])('reports %s', async (_, html, expected) => {
-    const { wrongs } = await served(html, LOOSE);
-    await expect.poll(() => wrongs.join('\n'), { timeout: 20_000 }).toMatch(expected);
+    const { problems } = await served(html, LOOSE);
+    await expect.poll(() => problems.join('\n'), { timeout: 20_000 }).toMatch(expected);
   });
 
-  it('reports what its policy blocked, although nothing ran', async () => {
-    const { wrongs } = await served('<script>__xss(1)</script>', STRICT);
-    await expect.poll(() => wrongs.join('\n'), { timeout: 20_000 }).toMatch(/The policy stopped script-src/);
-    expect(wrongs.join('\n')).not.toMatch(/ran as a script/);
+  it('reports what its content security policy blocked, although nothing ran', async () => {
+    const { problems } = await served('<script>__xss(1)</script>', STRICT);
+    await expect.poll(() => problems.join('\n'), { timeout: 20_000 }).toMatch(/The policy stopped script-src/);
+    expect(problems.join('\n')).not.toMatch(/ran as a script/);
   });
 
-  it('has no reports if nothing is wrong or the error was expected', async () => {
-    const { page, wrongs } = await served('<p>Fine.</p>', STRICT, { refusals: [409] });
+  it('reports nothing if nothing is wrong or the error was expected', async () => {
+    const { page, problems } = await served('<p>Fine.</p>', STRICT, { refusals: [409] });
     await page.goto(`${page.url()}other`);
     await page.evaluate('new Promise((resolve) => requestAnimationFrame(resolve))');
-    expect(wrongs).toEqual([]);
+    expect(problems).toEqual([]);
   });
 });
 
 describe('the layout of a page', () => {
-  it('violates accessibility if a field has no label, even under a strict policy', async () => {
+  it('is reported as inaccessible if a field has no label, even under a strict policy', async () => {
     const { page } = await served('<input><button>Go</button>', STRICT);
     expect(await accessibilityViolations(page)).toEqual([expect.stringContaining('<input>')]);
   });
 
   it.each([
-    ['overflows if an element is wider than the window', '', /wider than 360: .*<pre>/s],
-    ['is cut off if the overflow is hidden', ' class="unwrapped"', /^cut off: <pre/],
+    ['is reported as overflowing if an element is wider than the window', '', /wider than 360: .*<pre>/s],
+    ['is reported as cut off if the overflow is hidden', ' class="unwrapped"', /^cut off: <pre/],
   ])('%s', async (_, attributes, expected) => {
     const { page } = await served(`<p>short</p><pre${attributes}>${'long'.repeat(100)}</pre>`, STRICT, {
       viewport: { width: 360, height: 740 },

@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-
 export interface Watched {
   readonly context: BrowserContext;
   /** The problems so far. */
-  readonly wrongs: string[];
+  readonly problems: string[];
 }
 
 export interface WatchOptions extends BrowserContextOptions {
@@ -22,9 +22,9 @@ const DEFAULTS = { viewport: { width: 1280, height: 900 }, locale: 'en-GB', time
  * hook, and requests that leave this machine or send an approval link as the referrer.
  */
 export async function watch(browser: Browser, { refusals = [], ...options }: WatchOptions = {}): Promise<Watched> {
-  const wrongs: string[] = [];
-  const tell = (wrong: string): void => {
-    if (!wrongs.includes(wrong)) wrongs.push(wrong);
+  const problems: string[] = [];
+  const report = (problem: string): void => {
+    if (!problems.includes(problem)) problems.push(problem);
   };
   const context = await browser.newContext({ ...DEFAULTS, ...options });
   context.setDefaultTimeout(60_000);
@@ -32,24 +32,24 @@ export async function watch(browser: Browser, { refusals = [], ...options }: Wat
   context.on('console', (message) => {
     const text = message.text();
     if (!['error', 'warning'].includes(message.type()) || expected.some((part) => text.includes(part))) return;
-    tell(`The console says: ${text} (${message.location().url})`);
+    report(`The console says: ${text} (${message.location().url})`);
   });
-  context.on('weberror', (event) => tell(`A script threw: ${event.error().message}`));
+  context.on('weberror', (event) => report(`A script threw: ${event.error().message}`));
   context.on('dialog', (dialog) => {
-    tell(`A dialog loaded: ${dialog.message()}`);
+    report(`A dialog loaded: ${dialog.message()}`);
     dialog.dismiss().catch(() => undefined);
   });
   context.on('request', (request) => {
     const { referer = '' } = request.headers();
-    if (!staysHere(new URL(request.url()))) tell(`A request left this machine: ${request.url()}`);
-    if (isSecret(referer)) tell(`A request to ${request.url()} tells where it came from: ${referer}`);
+    if (!staysHere(new URL(request.url()))) report(`A request left this machine: ${request.url()}`);
+    if (isSecret(referer)) report(`A request to ${request.url()} tells where it came from: ${referer}`);
   });
-  await context.exposeFunction(HOOK, (from: unknown) => tell(`A stored text ran as a script: ${from}`));
-  await context.exposeFunction('__stopped', (what: unknown) => tell(`The policy stopped ${what}`));
+  await context.exposeFunction(HOOK, (from: unknown) => report(`A stored text ran as a script: ${from}`));
+  await context.exposeFunction('__stopped', (what: unknown) => report(`The policy stopped ${what}`));
   await context.addInitScript(`addEventListener('securitypolicyviolation', (event) => {
     __stopped(event.violatedDirective + ' of ' + (event.blockedURI || event.sourceFile) + ' ' + event.sample);
   }, true)`);
-  return { context, wrongs };
+  return { context, problems };
 }
 
 const staysHere = ({ protocol, hostname }: URL): boolean =>

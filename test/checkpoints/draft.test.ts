@@ -85,7 +85,7 @@ describe('an edit of a draft', () => {
     expect(after).toEqual({ a: { n: 2 }, b: { n: 1 } });
   });
 
-  test('leaves no proxies behind, wherever the edit has put them', async () => {
+  test('leaves no proxies in the result, wherever the edit has put them', async () => {
     const after = await edit(loaded<Record<string, unknown>>({ a: { n: 1 }, b: { n: 2 } }), (draft) => {
       draft.list = [draft.a, { deep: [draft.b] }];
       draft.map = new Map<unknown, unknown>([
@@ -125,7 +125,7 @@ describe('an edit of a draft', () => {
     expect(before.set).toEqual(new Set(['x']));
   });
 
-  test('treats keys that change prototypes elsewhere as data', async () => {
+  test('treats keys such as __proto__ as data', async () => {
     const before = loaded(JSON.parse('{"__proto__":{"n":1},"a":1}') as Record<string, unknown>);
     const after = await edit(before, (draft) => {
       draft.a = 2;
@@ -150,7 +150,7 @@ describe('an edit of a draft', () => {
     expect(Object.getPrototypeOf(after.bare)).toBeNull();
   });
 
-  test('can return another state; undefined means the draft', async () => {
+  test('can return another state, while undefined means the draft', async () => {
     expect(await edit(state() as object, () => ({ new: 1 }))).toEqual({ new: 1 });
     expect(await edit(loaded({ n: 1 }) as { n: number } | null, () => null)).toBeNull();
     expect(await edit(5, (n) => n + 1)).toBe(6);

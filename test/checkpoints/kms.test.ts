@@ -33,7 +33,7 @@ describe('a key ring in KMS', () => {
     const { client, mock } = fakeKms();
     const keys = kmsKeys({ keyId: 'alias/runs', client });
     const wrapped = await keys.wrap(dataKey, context);
-    expect(wrapped.by).toBe('alias/runs');
+    expect(wrapped.keyId).toBe('alias/runs');
     expect(await keys.unwrap(wrapped, context)).toEqual(dataKey);
     const contexts = mock.calls().map((call) => call.args[0].input);
     expect(contexts).toMatchObject([
@@ -47,7 +47,7 @@ describe('a key ring in KMS', () => {
     const arn = 'arn:aws:kms:eu-central-1:1:key/k';
     mock.on(EncryptCommand).resolves({ KeyId: arn, CiphertextBlob: Buffer.from('blob') });
     const wrapped = await kmsKeys({ keyId: 'alias/runs', client }).wrap(dataKey, context);
-    expect(wrapped).toEqual({ by: arn, wrapped: Buffer.from('blob').toString('base64') });
+    expect(wrapped).toEqual({ keyId: arn, ciphertext: Buffer.from('blob').toString('base64') });
     mock.on(DecryptCommand).resolves({ Plaintext: dataKey });
     await kmsKeys({ keyId: 'alias/newer', client }).unwrap(wrapped, context);
     expect(mock.commandCalls(DecryptCommand)[0]?.args[0].input.KeyId).toBe(arn);
@@ -73,7 +73,7 @@ describe('a key ring in KMS', () => {
     mock.on(EncryptCommand).rejects(refusal);
     const keys = kmsKeys({ keyId: 'alias/runs', client });
     for (const [use, action] of [
-      [keys.unwrap({ by: 'alias/runs', wrapped: 'YQ==' }, context), 'kms:Decrypt'],
+      [keys.unwrap({ keyId: 'alias/runs', ciphertext: 'YQ==' }, context), 'kms:Decrypt'],
       [keys.wrap(dataKey, context), 'kms:Encrypt'],
     ] as const) {
       const error = await use.then(
@@ -91,15 +91,27 @@ describe('a key ring in KMS', () => {
     const { client, mock } = fakeKms();
     mock.on(DecryptCommand).rejectsOnce(awsError('ThrottlingException')).resolves({ Plaintext: dataKey });
     const keys = kmsKeys({ keyId: 'k', client });
-    expect(await keys.unwrap({ by: 'k', wrapped: 'YQ==' }, context)).toEqual(dataKey);
+    expect(await keys.unwrap({ keyId: 'k', ciphertext: 'YQ==' }, context)).toEqual(dataKey);
     expect(mock.calls()).toHaveLength(2);
   });
 
-  test.each([undefined, new Uint8Array(), new Uint8Array(16)])('rejects %j as a data key', async (Plaintext) => {
+  test.each([undefined, new Uint8Array(), new Uint8Array(16)])('rejects %o as a data key', async (Plaintext) => {
     const { client, mock } = fakeKms();
     mock.on(DecryptCommand).resolves({ Plaintext });
-    const unwrapped = kmsKeys({ keyId: 'k', client }).unwrap({ by: 'k', wrapped: 'YQ==' }, context);
+    const unwrapped = kmsKeys({ keyId: 'k', client }).unwrap({ keyId: 'k', ciphertext: 'YQ==' }, context);
     await expect(unwrapped).rejects.toMatchObject({ code: 'KEY_UNAVAILABLE' });
+  });
+
+  test('rejects a run that names a key which is not trusted, without asking KMS', async () => {
+    const { client, mock } = fakeKms();
+    const keys = kmsKeys({ keyId: 'k', trustedKeys: ['k', 'previous'], client });
+    await expect(keys.unwrap({ keyId: 'foreign', ciphertext: 'YQ==' }, context)).rejects.toMatchObject({
+      code: 'KEY_UNAVAILABLE',
+      message: expect.stringContaining('trustedKeys'),
+    });
+    expect(mock.calls()).toEqual([]);
+    mock.on(DecryptCommand).resolves({ Plaintext: dataKey });
+    expect(await keys.unwrap({ keyId: 'previous', ciphertext: 'YQ==' }, context)).toEqual(dataKey);
   });
 
   test('rejects an empty wrapped key, which nobody could unwrap', async () => {
@@ -139,7 +151,7 @@ describe('a store whose keys are in KMS', () => {
     await expect(store({ keys }).load(run)).rejects.toMatchObject({ code: 'KEY_UNAVAILABLE' });
   });
 
-  test('asks KMS once per run and process, not once per step', async () => {
+  test('calls KMS once per run and process, not once per step', async () => {
     const { client, mock } = fakeKms();
     const { store, run } = storesOn(memoryStorage());
     const saver = store({ keys: kmsKeys({ keyId: 'k', client }) });

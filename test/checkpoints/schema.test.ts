@@ -36,47 +36,51 @@ describe('a schema migrator', () => {
   });
 
   test.each<[string, Schema, RegExp]>([
-    ['without its first step', { version: 3, migrations: { 2: add('b') } }, /missing: 1/],
-    ['without several steps', { version: 4, migrations: { 2: add('b') } }, /missing: 1, 3/],
-    ['without any', { version: 2 }, /missing: 1/],
+    ['its first migration is missing', { version: 3, migrations: { 2: add('b') } }, /missing: 1/],
+    ['several migrations are missing', { version: 4, migrations: { 2: add('b') } }, /missing: 1, 3/],
+    ['all migrations are missing', { version: 2 }, /missing: 1/],
     [
-      'with a step that is no function',
+      'a migration is not a function',
       { version: 2, migrations: { 1: 'later' } as unknown as Record<number, () => void> },
       /missing: 1/,
     ],
     [
-      'with a step from the top',
+      'a migration starts at the current version',
       { version: 2, migrations: { 1: add('a'), 2: add('b') } },
       /must start before version 2; found one from 2/,
     ],
-    ['with a step from nowhere', { version: 2, migrations: { 1: add('a'), one: add('b') } }, /found one from one/],
-    ['of texts without order', { version: '1.0.0' }, /need an `order`; found "1.0.0"/],
     [
-      'whose order has not its version',
+      'a migration starts at an unknown version',
+      { version: 2, migrations: { 1: add('a'), one: add('b') } },
+      /found one from one/,
+    ],
+    ['text versions have no order', { version: '1.0.0' }, /need an `order`; found "1.0.0"/],
+    [
+      'the order lacks the current version',
       { version: '3', order: ['1', '2'] },
       /must contain the current version 3; found 1, 2/,
     ],
     [
-      'whose order names one twice',
+      'the order names a version twice',
       { version: 2, order: [1, 1, 2], migrations: { 1: add('a') } },
       /must name each version once/,
     ],
     [
-      'whose oldest is unknown',
+      'the oldest version is unknown',
       { version: 2, oldest: 7, migrations: { 1: add('a') } },
       /`oldest` must be a version up to 2; found 7/,
     ],
-    ['whose oldest is newer', { version: 1, order: [1, 2], oldest: 2 }, /`oldest` must be/],
-    ['with version 0', { version: 0 }, /whole number from 1; found 0/],
-    ['with version 1.5', { version: 1.5 }, /whole number from 1; found 1.5/],
-    ['with no version', {} as Schema, /need an `order`/],
-  ])('is rejected when it is created %s', (_, schema, message) => {
+    ['the oldest version is newer than the current one', { version: 1, order: [1, 2], oldest: 2 }, /`oldest` must be/],
+    ['the version is 0', { version: 0 }, /whole number from 1; found 0/],
+    ['the version is 1.5', { version: 1.5 }, /whole number from 1; found 1.5/],
+    ['the version is missing', {} as Schema, /need an `order`/],
+  ])('cannot be created if %s', (_, schema, message) => {
     expect(() => createMigrator(schema)).toThrow(
       expect.objectContaining({ code: 'SCHEMA_INVALID', message: expect.stringMatching(message) }),
     );
   });
 
-  test('names the step and the run when a migration fails', () => {
+  test('names the migration and the run when a migration fails', () => {
     const cause = new TypeError('x is undefined');
     const fail = () => {
       throw cause;

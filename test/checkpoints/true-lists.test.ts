@@ -23,16 +23,16 @@ function scene() {
 }
 
 const head = (more: Partial<HeadMeta> = {}): HeadMeta => ({
-  ...{ born: 'b', createdAt: NOW, touchedAt: NOW, status: 'READY', version: 1, hash: 'h', stepNumber: 1 },
+  ...{ uid: 'b', createdAt: NOW, updatedAt: NOW, status: 'READY', version: 1, hash: 'h', stepNumber: 1 },
   ...more,
 });
 
-const forged = (run: string, places: ListEntries): StoredRecord => ({
+const forged = (run: string, lists: ListEntries): StoredRecord => ({
   ...headRecord(toPartition('acme', run), head({ owner: 'ann' })).stored,
-  lists: places,
+  lists: lists,
 });
 
-describe('a list', () => {
+describe('a list of records', () => {
   test('has no record of another tenant, no matter which list entry the record has', async () => {
     const { storage, store, put, runsOf } = scene();
     await store('globex').save({ run: 'own', state: 1, status: 'READY', owner: 'ann' });
@@ -97,11 +97,11 @@ describe('a list of runs', () => {
     await expect(store('acme').describe('new')).rejects.toMatchObject({ code: 'FORMAT_TOO_NEW' });
   });
 
-  test('reads only the first entries of each due shard, no matter how many other tenants have there', async () => {
+  test('reads only the first entries of each due shard, no matter how many entries other tenants have', async () => {
     const { storage, put } = scene();
     const lease = { by: 'w', until: NOW + 60_000, fence: 1 };
     const leased = (tenant: string, run: string, dueAt: number) =>
-      headRecord(toPartition(tenant, run), head({ status: 'RUNNING', work: { wake: 0, dueAt, lease } as never }))
+      headRecord(toPartition(tenant, run), head({ status: 'RUNNING', work: { eventCount: 0, dueAt, lease } as never }))
         .stored;
     const own = leased('globex', 'own', NOW);
     const group = dueGroup(own.partition);
@@ -111,9 +111,9 @@ describe('a list of runs', () => {
     for (const run of inShard.slice(0, 1_100)) await put(leased('acme', run, NOW + 1));
     await put(own);
     await put(leased('globex', inShard[0] ?? '', NOW + 1));
-    const asked: (number | undefined)[] = [];
+    const limits: (number | undefined)[] = [];
     const list: typeof storage.records.list = (name, value, options) => {
-      if (name === 'due') asked.push(options?.limit);
+      if (name === 'due') limits.push(options?.limit);
       return storage.records.list(name, value, options);
     };
     const store = createCheckpointStore(
@@ -121,6 +121,6 @@ describe('a list of runs', () => {
       { tenant: 'globex', clock },
     );
     expect((await all(store.runs({ status: 'RUNNING' }))).map(({ run }) => run)).toContain('own');
-    expect(asked).toEqual(Array.from({ length: DUE_SHARD_COUNT }, () => 1_000));
+    expect(limits).toEqual(Array.from({ length: DUE_SHARD_COUNT }, () => 1_000));
   });
 });

@@ -29,7 +29,7 @@ export function travelIn(folder: string, { hoursAgo = 48 } = {}): TestEnvironmen
         facts: { price: flight.price },
         editable: true,
       });
-      if (!decision.approved) return { booked: false, because: decision.comment };
+      if (!decision.approved) return { booked: false, reason: decision.comment };
       await ctx.step(
         'pay',
         () => {
@@ -48,9 +48,9 @@ export function travelIn(folder: string, { hoursAgo = 48 } = {}): TestEnvironmen
           }
           return 'seat 12A';
         },
-        { retry: { attempts: 3 } },
+        { retry: { maxAttempts: 3 } },
       );
-      const at = await ctx.waitForSignal<string>('departed');
+      const at = await ctx.waitForSignal('departed');
       return { booked: flight.id, departed: at };
     },
   });
@@ -74,10 +74,11 @@ export function chatIn(folder: string): TestEnvironment<{ readonly prompt: strin
     name: 'chat',
     state: { initial: ({ prompt }: { prompt: string }): Chat => ({ prompt, messages: [] }) },
     async turn(ctx, state) {
-      const text = await ctx.waitForSignal<string>('message');
-      if (text === 'bye') return ctx.done({ turns: state.messages.length / 2 });
+      const text = (await ctx.waitForSignal('message')) as string;
+      const asked = { ...state, messages: [...state.messages, { role: 'user', text }] };
+      if (text === 'bye') return ctx.done({ turns: state.messages.length / 2 }, asked);
       const answer = await ctx.step('answer', () => `You said: ${text}`);
-      return { ...state, messages: [...state.messages, { role: 'user', text }, { role: 'assistant', text: answer }] };
+      return { ...asked, messages: [...asked.messages, { role: 'assistant', text: answer }] };
     },
   });
   return testAgents(chat, { storage: embeddedStorage({ folder }), now: new Date(Date.now() - HOUR) });

@@ -58,13 +58,13 @@ describe('docs/reference/command-line.md', () => {
     await trip.approve('book', { by: 'user:ann' });
     const command = runIn(folder);
     const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
-      ['`runs`', ['runs'], ['parent', 'retentionSeconds']],
+      ['`runs`', ['runs'], ['parent', 'retention']],
       ['`history`', ['history', 'trip-1', '--from', '3', '--to', '3'], ['name']],
       ['`diff`', ['diff', 'trip-1'], []],
       [
         '`approvals`, `approve`, `reject`, `remind`, `withdraw`',
         ['approvals', 'trip-1'],
-        ['changed', 'withdrawnBecause'],
+        ['changed', 'withdrawalReason'],
       ],
       ['`start`', ['start', 'travel'], []],
       ['`signal`', ['signal', 'trip-1', 'departed'], []],

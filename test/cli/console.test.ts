@@ -34,15 +34,15 @@ const ENVIRONMENT = {
 
 afterEach(() => void vi.unstubAllEnvs());
 
-type Answer = (request: IncomingMessage & { readonly body: Buffer }, response: ServerResponse) => unknown;
+type RequestHandler = (request: IncomingMessage & { readonly body: Buffer }, response: ServerResponse) => unknown;
 
 /** Starts an API that accepts only correctly signed requests, like API Gateway. */
-async function signedApi(answer: Answer = (_, response) => response.end('ok')): Promise<string> {
+async function signedApi(handle: RequestHandler = (_, response) => response.end('ok')): Promise<string> {
   const server = createServer(async (request, response) => {
     const body = await buffer(request);
     const refusal = signatureProblem(request, body, KEY, 'eu-west-1');
     if (refusal !== undefined) response.writeHead(403).end(refusal);
-    else await answer(Object.assign(request, { body }), response);
+    else await handle(Object.assign(request, { body }), response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -54,9 +54,9 @@ async function signedApi(answer: Answer = (_, response) => response.end('ok')): 
 }
 
 /** Starts a proxy in front of an API, and signs a browser in. */
-async function proxied(answer?: Answer, stage = '') {
+async function proxied(handle?: RequestHandler, stage = '') {
   for (const [name, value] of Object.entries(ENVIRONMENT)) vi.stubEnv(name, value);
-  const proxy = await startProxy({ apiUrl: `${await signedApi(answer)}${stage}`, tenant: 'default' });
+  const proxy = await startProxy({ apiUrl: `${await signedApi(handle)}${stage}`, tenant: 'default' });
   onTestFinished(() => proxy.close());
   const { origin, searchParams } = new URL(proxy.url);
   const signIn = await fetch(proxy.url, { redirect: 'manual' });
@@ -76,8 +76,8 @@ describe('the proxy of waitstate console --stack', () => {
     '/api/runs?id=%C3%A9%20%2B+x&empty=',
   ])('forwards and signs a request to %s', async (path) => {
     const { get } = await proxied((request, response) => response.end(request.url));
-    const answer = await get(path);
-    expect([answer.status, await answer.text()]).toEqual([200, path]);
+    const response = await get(path);
+    expect([response.status, await response.text()]).toEqual([200, path]);
   });
 
   it('forwards and signs a request body with its type', async () => {
@@ -87,9 +87,9 @@ describe('the proxy of waitstate console --stack', () => {
     });
     const body = JSON.stringify({ agent: 'travel', input: { to: 'Zürich' } });
     const headers = { 'content-type': 'application/json', origin };
-    const answer = await get('/api/runs', { method: 'POST', body, headers });
-    expect(answer.status).toBe(201);
-    expect(await answer.json()).toEqual({ type: 'application/json', text: body });
+    const response = await get('/api/runs', { method: 'POST', body, headers });
+    expect(response.status).toBe(201);
+    expect(await response.json()).toEqual({ type: 'application/json', text: body });
   });
 
   it('returns status and headers, but no cookies and nothing to cache', async () => {
@@ -175,8 +175,8 @@ describe('the proxy of waitstate console --stack', () => {
       const proxy = await startProxy(options);
       onTestFinished(() => proxy.close());
       const { origin, searchParams } = new URL(proxy.url);
-      const answer = await fetch(`${origin}/`, { headers: { authorization: `Bearer ${searchParams.get('key')}` } });
-      return { status: answer.status, problem: (await answer.json()) as { readonly detail: string } };
+      const response = await fetch(`${origin}/`, { headers: { authorization: `Bearer ${searchParams.get('key')}` } });
+      return { status: response.status, problem: (await response.json()) as { readonly detail: string } };
     };
     const gone = await responseOf({ apiUrl: 'http://127.0.0.1:9', tenant: 'default' });
     expect(gone).toMatchObject({
@@ -200,12 +200,12 @@ describe('the console behind the proxy', () => {
     onTestFinished(() => contexts.close());
     const app = createApi({
       runtime: { contexts, clock: systemClock, random: Math.random, log: () => {} },
-      identify: () => ({ tenant: 'default', groups: [], roles: new Set(ROLES), answersForOthers: false }),
+      identify: () => ({ tenant: 'default', groups: [], roles: new Set(ROLES), decidesForOthers: false }),
       telemetry: { log: () => {}, count: () => {} },
     });
     const { get, origin } = await proxied(async ({ url = '', method = '', headers, body }, response) => {
       const sent = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]);
-      const answer = await app.fetch(
+      const result = await app.fetch(
         new Request(`https://api.example${url}`, {
           method,
           headers: sent,
@@ -213,8 +213,8 @@ describe('the console behind the proxy', () => {
         }),
       );
       response
-        .writeHead(answer.status, Object.fromEntries(answer.headers))
-        .end(Buffer.from(await answer.arrayBuffer()));
+        .writeHead(result.status, Object.fromEntries(result.headers))
+        .end(Buffer.from(await result.arrayBuffer()));
     });
     const home = await get('/');
     expect([home.status, home.headers.get('location')]).toEqual([302, '/console']);
@@ -274,10 +274,10 @@ describe('waitstate console', () => {
     const [line] = await once(child.stdout, 'data');
     const { url } = JSON.parse(String(line));
     const { origin, searchParams } = new URL(url);
-    const answer = await fetch(`${origin}/console`, {
+    const response = await fetch(`${origin}/console`, {
       headers: { authorization: `Bearer ${searchParams.get('key')}` },
     });
-    expect([answer.status, await answer.text()]).toEqual([200, 'the console']);
+    expect([response.status, await response.text()]).toEqual([200, 'the console']);
     await setTimeout(50);
     child.kill('SIGINT');
     const [code] = await once(child, 'close');

@@ -18,7 +18,7 @@ async function scene() {
   return { folder, world, trip, command: runIn(folder) };
 }
 
-describe('waitstate approve and reject', () => {
+describe('waitstate approve or reject', () => {
   it('decides a request, and the run resumes', async () => {
     const { command, trip, world } = await scene();
     const { code, out, err } = await command(['approve', 'trip-42', '--as', 'user:ann', '--comment', 'Window seat.']);
@@ -68,14 +68,14 @@ describe('waitstate approve and reject', () => {
     const nothing = await command(['approve', 'trip-42', '--as', 'user:ann', '--json']);
     expect([nothing.code, nothing.error().code]).toEqual([3, 'APPROVAL_NOT_FOUND']);
 
-    const asks = agent({
+    const approvalAgent = agent({
       name: 'asks',
       run: (ctx) =>
         ctx.map('both', ['pay', 'post'], (branch, name) =>
           branch.approval(name, { title: `${name}?`, approvers: ['user:ann'] }),
         ),
     });
-    const world = testAgents(asks, { storage: embeddedStorage({ folder }), now: new Date() });
+    const world = testAgents(approvalAgent, { storage: embeddedStorage({ folder }), now: new Date() });
     await world.start(undefined, { id: 'two' });
     const two = await command(['approve', 'two', '--as', 'user:ann', '--json']);
     expect(two.code).toBe(2);
@@ -100,11 +100,11 @@ describe('waitstate approve and reject', () => {
     const session = { terminal, targetOptions: {}, isJson: false, openTarget: async () => ({ ...target, operator }) };
     await decide(session, { run: 'trip-42', approval: undefined, answer: 'approve' }, { as: 'user:ann' });
     const [approval] = (await command(['approvals', 'trip-42', '--json'])).json();
-    expect(decisions).toMatchObject([{ approval: 'book', shown: approval?.shown }]);
+    expect(decisions).toMatchObject([{ approval: 'book', contentHash: approval?.contentHash }]);
   });
 });
 
-describe('waitstate remind and withdraw', () => {
+describe('waitstate remind or withdraw', () => {
   it('notifies approvers again while the approval is pending', async () => {
     const { command } = await scene();
     const { code, out } = await command(['remind', 'trip-42']);

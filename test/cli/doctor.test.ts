@@ -74,7 +74,7 @@ describe('waitstate doctor on a folder', () => {
     expect(out).toContain('1 problem.');
   });
 
-  it('leaves no files in a folder, and creates none', async () => {
+  it('leaves no files in a folder, and creates no folder', async () => {
     const parent = freshFolder();
     const { code, of } = await examine({}, '--folder', join(parent, 'a/b'));
     expect([code, of('folder')?.status]).toEqual([0, 'warn']);

@@ -9,12 +9,12 @@ export type Stacks = Readonly<Record<string, Readonly<Record<string, string>>>>;
 /** Starts a fake CloudFormation that returns the outputs of stacks, and returns its URL. */
 export async function fakeCloudFormation(stacks: Stacks): Promise<string> {
   const server = createServer(async (request, response) => {
-    const asked = new URLSearchParams(await text(request));
-    const name = asked.get('StackName') ?? '';
-    const outputs = asked.get('Action') === 'DescribeStacks' ? stacks[name] : undefined;
+    const parameters = new URLSearchParams(await text(request));
+    const name = parameters.get('StackName') ?? '';
+    const outputs = parameters.get('Action') === 'DescribeStacks' ? stacks[name] : undefined;
     response
       .writeHead(outputs ? 200 : 400, { 'content-type': 'text/xml' })
-      .end(outputs ? answer(name, outputs) : refusal(name));
+      .end(outputs ? stackXml(name, outputs) : errorXml(name));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
@@ -22,7 +22,7 @@ export async function fakeCloudFormation(stacks: Stacks): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 }
 
-const answer = (name: string, outputs: Readonly<Record<string, string>>): string =>
+const stackXml = (name: string, outputs: Readonly<Record<string, string>>): string =>
   `<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult><Stacks><member>
   <StackName>${name}</StackName><CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>
   ${Object.entries(outputs)
@@ -30,6 +30,6 @@ const answer = (name: string, outputs: Readonly<Record<string, string>>): string
     .join('')}
   </Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
 
-const refusal = (name: string): string =>
+const errorXml = (name: string): string =>
   `<ErrorResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><Error><Type>Sender</Type>
   <Code>ValidationError</Code><Message>Stack with id ${name} does not exist</Message></Error></ErrorResponse>`;

@@ -36,13 +36,13 @@ async function scene() {
 }
 
 /** The control characters in output without styles. */
-const steering = (text: string): readonly string[] =>
+const controlCharactersIn = (text: string): readonly string[] =>
   [...text].filter((character) => character !== '\n' && /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(character));
 
 describe('hostile stored text', () => {
   it('cannot control the terminal in the output of any command', async () => {
     const { command, id, world } = await scene();
-    const looks = (version: string): string[][] => [
+    const readCommands = (version: string): string[][] => [
       ['runs'],
       ['show', id],
       ['history', id],
@@ -68,16 +68,16 @@ describe('hostile stored text', () => {
       ['prune', id, '--keep-last', '1'],
       ['rewind', id, '1'],
     ];
-    for (const args of looks('4')) {
+    for (const args of readCommands('4')) {
       const { out, err } = await command(args);
-      expect([args[0], steering(out + err)]).toEqual([args[0], []]);
+      expect([args[0], controlCharactersIn(out + err)]).toEqual([args[0], []]);
     }
     const decided = await command(['approve', id, '--as', `user:ann${EVIL}`, '--comment', `comment${EVIL}`]);
-    expect([decided.code, steering(decided.out + decided.err)]).toEqual([0, []]);
+    expect([decided.code, controlCharactersIn(decided.out + decided.err)]).toEqual([0, []]);
     await world.skip({ hours: 1 });
     for (const args of [['show', id], ['approvals', id], ['runs'], ['cancel', id], ['retry', id]]) {
       const { out, err } = await command(args);
-      expect([args[0], steering(out + err)]).toEqual([args[0], []]);
+      expect([args[0], controlCharactersIn(out + err)]).toEqual([args[0], []]);
     }
   });
 
@@ -105,7 +105,7 @@ describe('hostile stored text', () => {
       const [first = '', ...sequences] = out.split('\u001b[');
       const rest = sequences.map((each) => each.replace(/^\d+(;\d+)*m/, (style) => ' '.repeat(style.length)));
       expect(rest.filter((each) => !each.startsWith(' '))).toEqual([]);
-      expect(steering(first + rest.join(''))).toEqual([]);
+      expect(controlCharactersIn(first + rest.join(''))).toEqual([]);
     }
   });
 });

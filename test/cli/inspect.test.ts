@@ -23,13 +23,13 @@ async function scene() {
 }
 
 describe('waitstate runs', () => {
-  it('lists runs with their status, step and age, last touched first', async () => {
+  it('lists runs with their status, step and age, last updated first', async () => {
     const { command } = await scene();
     const { code, out, err } = await command(['runs']);
     expect(code).toBe(0);
     expect(err).toBe('');
     const [head, first] = out.split('\n');
-    expect(head?.split(/\s+/)).toEqual(['RUN', 'STATUS', 'AGENT', 'STEP', 'OWNER', 'TAGS', 'TOUCHED']);
+    expect(head?.split(/\s+/)).toEqual(['RUN', 'STATUS', 'AGENT', 'STEP', 'OWNER', 'TAGS', 'UPDATED']);
     expect(first).toMatch(/^trip-44 +CANCELLED +travel +book .*now$/);
     expect(out).toMatch(/trip-41 +WAITING_FOR_APPROVAL +travel +book +user:ann +spring +5h ago/);
   });
@@ -48,7 +48,7 @@ describe('waitstate runs', () => {
       ['trip-44', 'trip-42'],
     ],
     [['--agent', 'other'], []],
-  ])('filters runs by %j', async (filter, expected) => {
+  ])('filters runs by the options %j', async (filter, expected) => {
     const { command } = await scene();
     const { code, json } = await command(['runs', '--json', ...filter]);
     expect(code).toBe(0);
@@ -62,7 +62,7 @@ describe('waitstate runs', () => {
     expect(stripVTControlCharacters(out)).toBe(out);
     const [run] = json();
     expect(run).toMatchObject({ run: 'trip-44', status: 'CANCELLED', agent: 'travel', tags: [] });
-    expect(new Date(String(run?.touchedAt)).toISOString()).toBe(run?.touchedAt);
+    expect(new Date(String(run?.updatedAt)).toISOString()).toBe(run?.updatedAt);
   });
 
   it('reports that no runs were found, or that there are more', async () => {
@@ -75,7 +75,7 @@ describe('waitstate runs', () => {
     const { command } = await scene();
     expect((await command(['runs', '--count'])).out).toMatch(/FAILED +1\n/);
     const [counts] = (await command(['runs', '--count', '--json'])).json();
-    expect(counts).toMatchObject({ FAILED: { count: 1, isMore: false }, READY: { count: 0 } });
+    expect(counts).toMatchObject({ FAILED: { count: 1, hasMore: false }, READY: { count: 0 } });
   });
 });
 
@@ -107,7 +107,7 @@ describe('waitstate show', () => {
     expect(starts).toEqual(starts.toSorted((a, b) => a - b));
   });
 
-  it('draws a change from outside as a moment, after the wait that it ended', async () => {
+  it('draws a change from outside as a point in time, after the wait that it ended', async () => {
     const { command, world } = await scene();
     await world.skip({ hours: 3 });
     await world.run('trip-41').rewind(2);
@@ -160,7 +160,7 @@ describe('waitstate show', () => {
     const { command } = await scene();
     const [shown] = (await command(['show', 'trip-41', '--json'])).json<{
       readonly version: number;
-      readonly timeline: { readonly stretches: readonly unknown[]; readonly totals: Record<string, number> };
+      readonly timeline: { readonly spans: readonly unknown[]; readonly totals: Record<string, number> };
       readonly approvals: readonly { readonly id: string; readonly title: string }[];
     }>();
     expect(shown?.version).toBe(4);
@@ -225,7 +225,7 @@ describe('waitstate history', () => {
   });
 });
 
-describe('waitstate state and diff', () => {
+describe('waitstate state or diff', () => {
   async function chat() {
     const folder = freshFolder();
     const world = chatIn(folder);

@@ -34,7 +34,7 @@ describe('waitstate verify', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/✓ chat-7 is intact: \d+ checkpoints, 0 payloads, verified from version 1/);
     const [found] = (await command(['verify', 'chat-7', '--json'])).json();
-    expect(found).toMatchObject({ run: 'chat-7', ok: true, problems: [], provenFrom: 1 });
+    expect(found).toMatchObject({ run: 'chat-7', ok: true, problems: [], verifiedFrom: 1 });
   });
 
   it('finds damage in one run and with --all, with exit code 7', async () => {
@@ -242,9 +242,9 @@ describe('waitstate export', () => {
     const folder = freshFolder();
     const keys = localKeys({ current: 'a', keys: { a: Buffer.alloc(32, 7).toString('base64') } });
     const store = checkpointStore<object>({ folder, keys });
-    let held = await store.save({ run: 'secret', step: 'think', state: { a: 1 } });
+    let latest = await store.save({ run: 'secret', step: 'think', state: { a: 1 } });
     for (let i = 0; i < 5; i++)
-      held = await store.save({ run: 'secret', expectedVersion: held, step: 'think', state: { a: i } });
+      latest = await store.save({ run: 'secret', expectedVersion: latest, step: 'think', state: { a: i } });
     await store.close();
     const command = runIn(folder);
     expect((await command(['verify', 'secret'])).out).toContain(
@@ -254,6 +254,21 @@ describe('waitstate export', () => {
     expect((await command(['prune', 'secret', '--keep-last', '1', '--yes'])).code).toBe(0);
     const shown = await command(['show', 'secret', '--json']);
     expect([shown.code, shown.error().code]).toEqual([5, 'KEY_UNAVAILABLE']);
+  });
+
+  it('writes the last message of a conversation that has ended', async () => {
+    const folder = freshFolder();
+    const run = await chatIn(folder).start({ prompt: 'Be kind.' }, { id: 'chat-7' });
+    for (const text of ['one', 'bye']) await run.signal('message', text);
+    const command = runIn(folder);
+    const [line] = (await command(['export', 'chat-7', '--format', 'trajectory'])).json();
+    expect(line).toMatchObject({ status: 'SUCCEEDED', source: 'state' });
+    expect(line?.messages).toEqual([
+      { role: 'user', text: 'one' },
+      { role: 'assistant', text: 'You said: one' },
+      { role: 'user', text: 'bye' },
+    ]);
+    expect((await command(['state', 'chat-7'])).out).toContain('"bye"');
   });
 
   it('writes messages and decisions as training data', async () => {

@@ -8,8 +8,8 @@ export const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
 
 /** Starts the command as a separate process, without the environment variables that affect it. */
 export function startProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcessWithoutNullStreams {
-  const { PATH, HOME, TMPDIR } = process.env;
-  return spawn(process.execPath, [MAIN, ...args], { env: { PATH, HOME, TMPDIR, ...env } });
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+  return spawn(process.execPath, [MAIN, ...args], { env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...env } });
 }
 
 /** Runs the command as a separate process until it exits. */
@@ -41,11 +41,11 @@ export async function runOnTerminal(
   const child = spawn('script', ['-qec', program, '/dev/null'], {
     env: { PATH, HOME, TMPDIR, TERM: 'xterm-256color', ...env },
   });
-  let [shown, answered] = ['', 0];
+  let [shown, promptEnd] = ['', 0];
   child.stdout.on('data', (piece) => {
     shown += piece;
-    if (!isPrompt(shown) || shown.length === answered) return;
-    answered = shown.length;
+    if (!isPrompt(shown) || shown.length === promptEnd) return;
+    promptEnd = shown.length;
     child.stdin.write(typed);
   });
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));

@@ -83,8 +83,8 @@ describe('waitstate --stack', () => {
 
   it('reports missing AWS credentials', async () => {
     const { env } = await scene();
-    const nobody = { ...env, AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' };
-    const refused = await runProcess(['runs', '--stack', 'agents'], { env: nobody });
+    const withoutCredentials = { ...env, AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' };
+    const refused = await runProcess(['runs', '--stack', 'agents'], { env: withoutCredentials });
     expect(refused.code).toBe(5);
     expect(refused.err).toContain('CloudFormation stack "agents" are missing');
     expect(refused.err).toContain('Run "waitstate doctor" to find the missing permissions.');

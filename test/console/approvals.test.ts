@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { PATHS } from '../../lambda/console/paths.ts';
+import type { Approver } from '../../lambda/core/approval.ts';
 import { agent } from '../../lambda/index.ts';
 import { caller, consoleScene } from './scene.ts';
 import { textOf } from './well-formed.ts';
 
 interface Question {
-  readonly approvers?: readonly string[];
+  readonly approvers?: readonly Approver[];
   readonly quorum?: number;
 }
 
@@ -30,7 +31,7 @@ const booking = agent({
 
 const PATH = PATHS.approval('trip', 'book');
 
-async function asked(question: Question = {}) {
+async function requestApproval(question: Question = {}) {
   fares.now = 1200;
   const scene = consoleScene(booking);
   await scene.start(question, { id: 'trip' });
@@ -43,7 +44,7 @@ const field = (page: string, name: string): string =>
 
 describe('an approval in the console', () => {
   it('shows the request, and viewing it changes nothing', async () => {
-    const { get, operator } = await asked();
+    const { get, operator } = await requestApproval();
     const before = await operator.approval('trip', 'book');
     const { page } = await get(PATH);
     for (const part of [
@@ -55,14 +56,19 @@ describe('an approval in the console', () => {
       'Not voted yet: user:ann',
     ])
       expect(textOf(page)).toContain(part);
-    expect(field(page, 'shown')).toBe(before.shown);
+    expect(field(page, 'contentHash')).toBe(before.contentHash);
     expect(await operator.approval('trip', 'book')).toEqual(before);
   });
 
   it('is decided with a plain form, then shows the status of the run', async () => {
-    const { get, post, run } = await asked();
+    const { get, post, run } = await requestApproval();
     const { page } = await get(PATH);
-    const form = { answer: 'approve', comment: 'Fine.', edits: '{"seat": "4A"}', shown: field(page, 'shown') };
+    const form = {
+      answer: 'approve',
+      comment: 'Fine.',
+      edits: '{"seat": "4A"}',
+      contentHash: field(page, 'contentHash'),
+    };
     expect(await post(PATH, form)).toMatchObject({ status: 303, location: PATH });
     expect(await run('trip').result()).toMatchObject({ approved: true, comment: 'Fine.', edits: { seat: '4A' } });
     const after = await get(PATH);
@@ -72,14 +78,14 @@ describe('an approval in the console', () => {
   });
 
   it('does not present a run that succeeds after a rejection as approved', async () => {
-    const { get, post } = await asked();
+    const { get, post } = await requestApproval();
     await post(PATH, { answer: 'reject' });
     const after = textOf((await get(PATH)).page);
     expect(after).toMatch(/Rejected By user:ann , .*The run resumed with that decision and has ended: Succeeded/);
   });
 
   it('shows where edits are invalid, and keeps what the user typed', async () => {
-    const { post, operator } = await asked();
+    const { post, operator } = await requestApproval();
     const edits = '{\n  "seat": "4A",\n  "row": four\n}';
     const { status, page } = await post(PATH, { answer: 'approve', comment: 'A window.', edits });
     expect(status).toBe(400);
@@ -92,10 +98,10 @@ describe('an approval in the console', () => {
   });
 
   it('shows both values when facts changed, and rejects a decision on the old ones', async () => {
-    const { get, post } = await asked();
+    const { get, post } = await requestApproval();
     const { page } = await get(PATH);
     fares.now = 1500;
-    await post(PATH, { answer: 'approve', shown: field(page, 'shown') });
+    await post(PATH, { answer: 'approve', contentHash: field(page, 'contentHash') });
     const again = PATHS.approval('trip', 'book~2');
     const first = await get(PATH);
     expect(textOf(first.page)).toMatch(/Approved, but requested again .*Meanwhile, these facts changed: fare\./);
@@ -104,9 +110,9 @@ describe('an approval in the console', () => {
     expect(textOf(second.page)).toMatch(
       /for the second time.*Facts that changed since the last request.*fare 1200 1500/,
     );
-    const stale = await post(again, { answer: 'approve', shown: field(page, 'shown') });
+    const stale = await post(again, { answer: 'approve', contentHash: field(page, 'contentHash') });
     expect(stale.status).toBe(400);
-    expect(textOf(stale.page)).toContain('read it again');
+    expect(textOf(stale.page)).toContain('Load the current request and decide again');
     expect(textOf((await get(PATHS.inbox)).page)).toContain('because these facts changed: fare');
   });
 
@@ -133,11 +139,11 @@ describe('an approval in the console', () => {
       'Requested again because the approved changes were not accepted',
     );
     await post(again, { answer: 'approve', edits: '{"subject": "Good day"}' });
-    expect(await run('mail').result()).toMatchObject({ edits: { subject: 'Good day' }, asks: 2 });
+    expect(await run('mail').result()).toMatchObject({ edits: { subject: 'Good day' }, requestCount: 2 });
   });
 
   it('shows the decision of one tab in another tab that decides later', async () => {
-    const { post, operator } = await asked({ quorum: 2, approvers: ['user:ann', 'user:bob'] });
+    const { post, operator } = await requestApproval({ quorum: 2, approvers: ['user:ann', 'user:bob'] });
     await post(PATH, { answer: 'approve' });
     const second = await post(PATH, { answer: 'reject', comment: 'No.' });
     expect(second.status).toBe(409);
@@ -147,20 +153,20 @@ describe('an approval in the console', () => {
   });
 
   it('says that a request has expired or was withdrawn', async () => {
-    const late = await asked();
+    const late = await requestApproval();
     await late.skip({ days: 2 });
     const refused = await late.post(PATH, { answer: 'approve' });
     expect(refused.status).toBe(410);
     expect(textOf(refused.page)).toContain('Expired: no decision in time');
-    const ended = await asked();
-    await ended.post(`${PATH}/withdraw`, { why: 'The trip was cancelled.' });
+    const ended = await requestApproval();
+    await ended.post(`${PATH}/withdraw`, { reason: 'The trip was cancelled.' });
     const { page } = await ended.get(PATH);
     expect(textOf(page)).toMatch(/Withdrawn: no decision is needed.*The trip was cancelled\./);
     expect((await ended.post(PATH, { answer: 'approve' })).status).toBe(410);
   });
 
   it('shows the progress while more approvals are needed', async () => {
-    const { get, post } = await asked({ approvers: ['user:ann', 'user:bob', 'user:cleo'], quorum: 2 });
+    const { get, post } = await requestApproval({ approvers: ['user:ann', 'user:bob', 'user:cleo'], quorum: 2 });
     await post(PATH, { answer: 'approve', comment: 'Yes.' });
     const own = await get(PATH);
     expect(textOf(own.page)).toMatch(/You approved this Your decision is recorded. 1 more approval needed/);
@@ -173,7 +179,7 @@ describe('an approval in the console', () => {
 
 describe('a caller of an approval page', () => {
   it('is rejected without the role, or if they are not an approver', async () => {
-    const { get, post } = await asked();
+    const { get, post } = await requestApproval();
     const viewer = caller({ person: 'user:ann', roles: ['viewer'] });
     expect((await get(PATH, viewer)).page).toContain('You can view this request, but not decide it.');
     expect((await post(PATH, { answer: 'approve' }, viewer)).status).toBe(403);
@@ -184,37 +190,37 @@ describe('a caller of an approval page', () => {
     const looking = caller({ person: 'user:eve' });
     expect((await get(PATH, looking)).page).toContain('You are not an approver of this request.');
     for (const action of ['remind', 'withdraw'])
-      expect((await post(`${PATH}/${action}`, { why: 'x' }, viewer)).status).toBe(403);
+      expect((await post(`${PATH}/${action}`, { reason: 'x' }, viewer)).status).toBe(403);
   });
 
   it('cannot decide for others by naming them, unless allowed to', async () => {
-    const { post, operator } = await asked({ approvers: ['user:bob'] });
+    const { post, operator } = await requestApproval({ approvers: ['user:bob'] });
     expect((await post(PATH, { answer: 'approve', by: 'user:bob' })).status).toBe(403);
     expect((await operator.approval('trip', 'book')).status).toBe('PENDING');
   });
 
   it('chooses the person to decide for, if allowed to', async () => {
-    const { get, post, run } = await asked({ approvers: ['user:bob', 'group:finance'], quorum: 2 });
-    const portal = caller({ person: undefined as never, answersForOthers: true });
-    const { person: _, ...anybody } = portal;
-    const { page } = await get(PATH, anybody);
+    const { get, post, run } = await requestApproval({ approvers: ['user:bob', 'group:finance'], quorum: 2 });
+    const portal = caller({ person: undefined as never, decidesForOthers: true });
+    const { person: _, ...withoutPerson } = portal;
+    const { page } = await get(PATH, withoutPerson);
     expect(page).toMatch(/<select id="by"[^>]*><option value="user:bob">/);
     expect(page).toContain('id="member" name="member" value=""');
-    const first = await post(PATH, { answer: 'approve', by: 'user:bob' }, anybody);
+    const first = await post(PATH, { answer: 'approve', by: 'user:bob' }, withoutPerson);
     expect(first).toMatchObject({ status: 303, location: `${PATH}?as=user%3Abob` });
-    await post(PATH, { answer: 'approve', by: 'user:bob', member: 'user:ann' }, anybody);
+    await post(PATH, { answer: 'approve', by: 'user:bob', member: 'user:ann' }, withoutPerson);
     expect(await run('trip').result()).toMatchObject({ approved: true, by: ['user:bob', 'user:ann'] });
   });
 
   it('must name a member of a group, and cannot vote twice for one person', async () => {
-    const { get, post, operator } = await asked({ approvers: ['group:finance'], quorum: 2 });
-    const { person: _, ...anybody } = caller({ answersForOthers: true });
-    const { page } = await get(PATH, anybody);
+    const { get, post, operator } = await requestApproval({ approvers: ['group:finance'], quorum: 2 });
+    const { person: _, ...withoutPerson } = caller({ decidesForOthers: true });
+    const { page } = await get(PATH, withoutPerson);
     expect(page).toMatch(/id="member" name="member" value="" required placeholder="user:…" pattern="user:\.\+"/);
     expect(page).not.toMatch(/user:me|<select/);
-    await post(PATH, { answer: 'approve', member: 'user:ann' }, anybody);
+    await post(PATH, { answer: 'approve', member: 'user:ann' }, withoutPerson);
     for (const member of ['ann', 'user:', 'group:finance']) {
-      const refused = await post(PATH, { answer: 'approve', member }, anybody);
+      const refused = await post(PATH, { answer: 'approve', member }, withoutPerson);
       expect(refused.status, member).toBe(400);
       expect(refused.page).toContain(`name="member" value="${member}"`);
     }
@@ -222,20 +228,20 @@ describe('a caller of an approval page', () => {
   });
 
   it('starts with the person whose inbox they came from', async () => {
-    const { get } = await asked({ approvers: ['user:ann', 'user:bob', 'group:finance'] });
-    const portal = caller({ answersForOthers: true });
+    const { get } = await requestApproval({ approvers: ['user:ann', 'user:bob', 'group:finance'] });
+    const portal = caller({ decidesForOthers: true });
     expect((await get(`${PATH}?as=user:bob`, portal)).page).toContain('<option value="user:bob" selected>');
     const { page } = await get(`${PATH}?as=user:cleo`, portal);
     expect(page).toMatch(/<option value="" selected>.*name="member" value="user:cleo"/s);
   });
 
   it('sees their own approvals, and all of them as an operator', async () => {
-    const { get } = await asked({ approvers: ['user:bob'] });
+    const { get } = await requestApproval({ approvers: ['user:bob'] });
     const list = async (path: string, fields: Parameters<typeof caller>[0]) =>
       textOf((await get(path, caller(fields))).page);
     expect(await list('/console/inbox', { person: 'user:bob', roles: ['approver'] })).toContain('Book for 1200?');
     expect(await list('/console/inbox', { person: 'user:ann', roles: ['approver'] })).toContain('No pending approvals');
     expect(await list('/console/inbox', { person: 'user:ann', roles: ['operator'] })).toContain('Book for 1200?');
-    expect(await list('/console/inbox?as=user:bob', { answersForOthers: true })).toContain('Book for 1200?');
+    expect(await list('/console/inbox?as=user:bob', { decidesForOthers: true })).toContain('Book for 1200?');
   });
 });

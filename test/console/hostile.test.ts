@@ -94,7 +94,7 @@ describe('stored user text', () => {
     has(pieces.page, 'message', 'more');
     for (const name of [
       'lineage',
-      'questions',
+      'approvals',
       'cancel',
       'retry',
       'signal',
@@ -103,7 +103,7 @@ describe('stored user text', () => {
       'diff?before=1&after=3',
     ] as const)
       expect((await scene.get(`${PATHS.run(RUN)}/${name}`)).status, name).toBe(200);
-    has((await scene.get(`${PATHS.run(RUN)}/questions`)).page, 'title');
+    has((await scene.get(`${PATHS.run(RUN)}/approvals`)).page, 'title');
     has((await scene.get(`${PATHS.run(RUN)}/diff?before=1&after=3`)).page, 'key', 'value');
     has((await scene.get(`${PATHS.run(RUN)}/fork`)).page, 'run');
     expect(id).toBe(APPROVAL.replaceAll(/[%/#:[\]~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`));
@@ -113,10 +113,10 @@ describe('stored user text', () => {
     const { scene, id } = await hostileScene();
     has((await scene.get(PATHS.inbox)).page, 'title', 'agent', 'run', 'person', 'group');
     const path = PATHS.approval(RUN, id);
-    const asked = await scene.get(path);
-    has(asked.page, 'title', 'show key', 'shown', 'line', 'next line', 'code', 'before', 'after', 'column', 'cell');
+    const pending = await scene.get(path);
+    has(pending.page, 'title', 'show key', 'shown', 'line', 'next line', 'code', 'before', 'after', 'column', 'cell');
     has(
-      asked.page,
+      pending.page,
       'type',
       'digest',
       'message of an error',
@@ -171,10 +171,10 @@ describe('stored user text', () => {
     expect(wrongPiece.status).toBe(404);
     const other = await scene.get(
       `/console/inbox?as=${encodeURIComponent(evil('user:x'))}&groups=${encodeURIComponent(evil('group:y'))}`,
-      caller({ answersForOthers: true }),
+      caller({ decidesForOthers: true }),
     );
     expect(other.status).toBe(200);
-    await scene.post(`${PATHS.approval(RUN, id)}/withdraw`, { why: evil('why') });
+    await scene.post(`${PATHS.approval(RUN, id)}/withdraw`, { reason: evil('why') });
     has((await scene.get(PATHS.approval(RUN, id))).page, 'why');
   });
 

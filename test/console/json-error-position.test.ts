@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findJsonError, formatJsonError } from '../../lambda/core/json-error-position.ts';
 
-const said = (text: string): string => {
+const errorOf = (text: string): string => {
   const mistake = findJsonError(text);
   return mistake ? formatJsonError(mistake) : 'fine';
 };
@@ -33,22 +33,22 @@ describe('the position of a JSON error', () => {
     ['  ', 'Line 1, column 3: the text is empty'],
     ['[\u00A01]', expect.stringContaining('found U+00A0')],
   ])('is reported for %j', (text, expected) => {
-    expect(said(text)).toEqual(expected);
+    expect(errorOf(text)).toEqual(expected);
   });
 
   it('is that of a duplicate field, which JSON.parse would silently drop', () => {
-    expect(said('{"a": 1, "b": {"a": 2}, "a": 3}')).toBe('Line 1, column 25: duplicate field "a"');
+    expect(errorOf('{"a": 1, "b": {"a": 2}, "a": 3}')).toBe('Line 1, column 25: duplicate field "a"');
   });
 
   it('is reported for too deep nesting instead of a stack overflow', () => {
-    expect(said('['.repeat(100_000))).toMatch(/deeper than 1000 levels/);
+    expect(errorOf('['.repeat(100_000))).toMatch(/deeper than 1000 levels/);
   });
 
   it('is undefined for all valid JSON', () => {
     fc.assert(
       fc.property(fc.json(), fc.integer({ min: 0, max: 4 }), (json, indent) => {
-        expect(said(json)).toBe('fine');
-        expect(said(JSON.stringify(JSON.parse(json), undefined, indent))).toBe('fine');
+        expect(errorOf(json)).toBe('fine');
+        expect(errorOf(JSON.stringify(JSON.parse(json), undefined, indent))).toBe('fine');
       }),
     );
   });

@@ -11,12 +11,20 @@ const NOW = new Date('2026-05-01T12:00:00Z');
 const TOKEN = 'the-secret-of-the-link';
 
 const question: ApprovalDocument = {
-  ...{ tenant: 'default', run: 'trip-42', id: 'book', agent: 'travel', name: 'book', ask: 1, status: 'PENDING' },
+  ...{
+    tenant: 'default',
+    run: 'trip-42',
+    id: 'book',
+    agent: 'travel',
+    name: 'book',
+    requestNumber: 1,
+    status: 'PENDING',
+  },
   title: 'Book for $1,200?',
   show: adopt({ route: 'BER to LIS', seat: { $: ['payload', 'p1', 'hash', 300, 'image/png', 'The seat'] } } as Doc),
   facts: adopt({ price: 1200 }) as Readonly<Record<string, Doc>>,
-  ...{ shown: 'abc123', approvers: ['user:ann', 'user:bob'], quorum: 1, editable: true, votes: [] },
-  askedAt: new Date('2026-05-01T09:00:00Z'),
+  ...{ contentHash: 'abc123', approvers: ['user:ann', 'user:bob'], quorum: 1, editable: true, votes: [] },
+  requestedAt: new Date('2026-05-01T09:00:00Z'),
   deadline: new Date('2026-05-02T09:00:00Z'),
 };
 
@@ -40,7 +48,7 @@ describe('the page of an approval link', () => {
       /travel requests approval · run trip-42 Book for \$1,200\? Requested 3 h ago \( 1 May 2026, 09:00 UTC \) Decide by in 21 h/,
     );
     expect(page).toContain('<form method="post" class="stack">');
-    expect(page).toContain('<input type="hidden" name="shown" value="abc123">');
+    expect(page).toContain('<input type="hidden" name="contentHash" value="abc123">');
     for (const answer of ['approve', 'reject']) expect(page).toContain(`name="answer" value="${answer}"`);
     expect(textOf(page)).toContain('You decide as user:ann');
   });
@@ -72,7 +80,7 @@ describe('the page of an approval link', () => {
     const link = {
       approval: { ...question, status: 'APPROVED', outcome: 'approve', votes: [VOTE] } as const,
       ...{ person: 'user:ann', run: { status: 'WAITING_FOR_APPROVAL' } as const },
-      followUp: { ...question, id: 'book~2', ask: 2, changed },
+      followUp: { ...question, id: 'book~2', requestNumber: 2, changed },
     };
     const page = String(linkPage(link, { token: TOKEN, now: NOW }));
     expect(textOf(page)).toMatch(
@@ -94,28 +102,39 @@ describe('the page of an approval link', () => {
 
   it.each([
     [
+      'a rejected approval',
       { status: 'REJECTED', outcome: 'reject', endedAt: NOW, votes: [{ ...VOTE, by: 'user:bob', answer: 'reject' }] },
       /Rejected By user:bob/,
     ],
     [
+      'an expired approval that counts as rejected',
       { status: 'EXPIRED', outcome: 'reject', endedAt: NOW },
       /Expired: no decision in time .*continues as if it was rejected/,
     ],
-    [{ status: 'EXPIRED', outcome: 'approve', endedAt: NOW }, /Approved automatically: no decision in time/],
-    [{ status: 'EXPIRED', outcome: 'fail', endedAt: NOW }, /The run fails\./],
     [
-      { status: 'WITHDRAWN', outcome: 'reject', endedAt: NOW, withdrawnBecause: 'The run was rewound.' },
+      'an expired approval that counts as approved',
+      { status: 'EXPIRED', outcome: 'approve', endedAt: NOW },
+      /Approved automatically: no decision in time/,
+    ],
+    ['an expired approval that fails the run', { status: 'EXPIRED', outcome: 'fail', endedAt: NOW }, /The run fails\./],
+    [
+      'a withdrawn approval',
+      { status: 'WITHDRAWN', outcome: 'reject', endedAt: NOW, withdrawalReason: 'The run was rewound.' },
       /Withdrawn: no decision is needed .*The run was rewound\./,
     ],
-    [{ quorum: 2, votes: [VOTE] }, /You approved this Your decision is recorded. 1 more approval needed/],
-  ] as const)('shows the outcome of %j', (fields, expected) => {
+    [
+      'an approval that needs another vote',
+      { quorum: 2, votes: [VOTE] },
+      /You approved this Your decision is recorded. 1 more approval needed/,
+    ],
+  ] as const)('shows the outcome of %s', (_, fields, expected) => {
     const page = shown(fields as Partial<ApprovalDocument>);
     expect(textOf(page)).toMatch(expected);
     expect(page).not.toContain('name="answer"');
   });
 });
 
-describe('the page of a problem', () => {
+describe('an error page', () => {
   it('says what happened, and links to the console for known callers', () => {
     const problem = { status: 404, title: 'Approval not found', detail: 'The link <b>opens</b> nothing.' };
     const page = String(problemPage(problem));

@@ -168,7 +168,7 @@ describe('an open page of a run', () => {
     expect(busy.records - quiet.records).toBeLessThanOrEqual(fresh.length + 4);
   });
 
-  it('shows the same in the end as a page that is loaded then', async () => {
+  it('ends up with the same content as a page that is loaded later', async () => {
     const scene = consoleScene(jobs);
     await scene.start({ asks: true }, { id: 'run' });
     const first = await scene.get(PATHS.run('run'));
@@ -208,8 +208,8 @@ describe('an open inbox', () => {
     expect((await scene.get(liveOf(page))).status).toBe(204);
     await scene.skip({ minutes: 1 });
     await scene.run('run-3').decide({ approval: 'go', by: 'user:ann', answer: 'approve' });
-    const answered = await scene.get(liveOf(page));
-    expect(answered.page).not.toContain(PATHS.approval('run-3', 'go'));
-    expect(textOf(answered.page)).toContain('Pending approvals: 10.');
+    const updated = await scene.get(liveOf(page));
+    expect(updated.page).not.toContain(PATHS.approval('run-3', 'go'));
+    expect(textOf(updated.page)).toContain('Pending approvals: 10.');
   });
 });

@@ -18,7 +18,7 @@ const waiting = agent({
   name: 'waiting',
   state: { initial: () => ({ seat: 'none' }) },
   async run(ctx) {
-    const seat = await ctx.waitForSignal<string>('seat');
+    const seat = await ctx.waitForSignal('seat');
     if (seat === 'bad') throw new FatalError('No such seat.');
     await ctx.step('take', () => seat);
     return { seat, state: ctx.state };
@@ -95,13 +95,13 @@ describe('the page of a run', () => {
     const { start, get, operator } = consoleScene(model);
     await start(undefined, { id: 'run' });
     const { checkpoints } = await operator.history('run');
-    const asked = checkpoints.find(({ step }) => step?.includes('ask'))?.version ?? 0;
-    const { page } = await get(PATHS.checkpoint('run', asked));
+    const requestVersion = checkpoints.find(({ step }) => step?.includes('ask'))?.version ?? 0;
+    const { page } = await get(PATHS.checkpoint('run', requestVersion));
     for (const part of ['Model parameters id large temperature 0.2', 'Journal', 'write unit', 'Changes'])
       expect(textOf(page)).toContain(part);
-    const after = await get(PATHS.checkpoint('run', asked + 1));
+    const after = await get(PATHS.checkpoint('run', requestVersion + 1));
     expect(textOf(after.page)).toMatch(/Conversation user Hello\? assistant Good day\./);
-    const diff = await get(`${PATHS.ofRun('run', 'diff')}?before=${asked}&after=${asked + 1}`);
+    const diff = await get(`${PATHS.ofRun('run', 'diff')}?before=${requestVersion}&after=${requestVersion + 1}`);
     expect(textOf(diff.page)).toMatch(/\+ messages\[1\] added role assistant text Good day\./);
   });
 
@@ -352,7 +352,7 @@ describe('an action on a run', () => {
     expect(textOf(page)).toMatch(/Cancelled No longer needed\./);
     expect(page).not.toMatch(/notice bad|WaitstateError|is being cancelled/);
     const live = '/console/runs/run/changes?version=1&status=ENDING&first=1';
-    expect((await get(live)).page).toContain('<div data-key="cancelling" data-quiet data-rev="over"></div>');
+    expect((await get(live)).page).toContain('<div data-key="cancelling" data-quiet data-rev="ended"></div>');
     await start(undefined, { id: 'other' });
     await post(PATHS.ofRun('other', 'signal'), { name: 'seat', value: '"bad"' });
     expect((await operator.run('other')).status).toBe('FAILED');

@@ -65,11 +65,11 @@ describe('the list of runs', () => {
   });
 
   it('shows counts by status, up to a thousand', () => {
-    const none = { count: 0, isMore: false };
+    const none = { count: 0, hasMore: false };
     const counts = {
       ...Object.fromEntries(STATUSES.map((status) => [status, none])),
-      FAILED: { count: 1000, isMore: true },
-      READY: { count: 7, isMore: false },
+      FAILED: { count: 1000, hasMore: true },
+      READY: { count: 7, hasMore: false },
     } as StatusCounts;
     const page = String(
       runsPage({ caller: caller(), form: {}, found: { runs: [] }, counts, agents: [], now: new Date() }),
@@ -105,7 +105,7 @@ describe('the form that starts a run', () => {
       location: expect.stringMatching(/^\/console\/runs\/key-.*\?done=start$/),
     });
     const second = await post(PATHS.start, form);
-    expect(second.location).toBe(first.location.replace('start', 'again'));
+    expect(second.location).toBe(first.location.replace('start', 'existing'));
     const { runs } = await operator.runs();
     expect(runs).toMatchObject([{ agent: 'jobs', owner: 'ann', tags: ['a', 'b'] }]);
   });

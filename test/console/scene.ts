@@ -11,7 +11,7 @@ export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles
   tenant: 'default',
   person: 'user:ann',
   groups: [],
-  answersForOthers: false,
+  decidesForOthers: false,
   ...fields,
   roles: new Set(fields.roles ?? ROLES),
 });
@@ -40,7 +40,7 @@ export function consoleScene<Input, State, Result>(
     telemetry: { log: () => {}, count: () => {} },
     ...(offered && { agents: async () => offered }),
   });
-  async function ask(path: string, init: RequestInit, as: Caller): Promise<PageResponse> {
+  async function fetchPage(path: string, init: RequestInit, as: Caller): Promise<PageResponse> {
     who = as;
     const response = await app.request(path, { ...init, headers: { accept: 'text/html', ...init.headers } });
     const page = await response.text();
@@ -51,11 +51,11 @@ export function consoleScene<Input, State, Result>(
   return {
     ...world,
     operator: createOperator(world.agent.runtime),
-    get: (path: string, as = caller()): Promise<PageResponse> => ask(path, {}, as),
+    get: (path: string, as = caller()): Promise<PageResponse> => fetchPage(path, {}, as),
     /** Submits a form as a browser does, then runs everything that is ready. */
     async post(path: string, form: Readonly<Record<string, string>>, as = caller()): Promise<PageResponse> {
       const headers = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' };
-      const got = await ask(path, { method: 'POST', headers, body: new URLSearchParams(form).toString() }, as);
+      const got = await fetchPage(path, { method: 'POST', headers, body: new URLSearchParams(form).toString() }, as);
       await world.settle();
       return got;
     },

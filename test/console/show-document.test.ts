@@ -86,7 +86,7 @@ describe('a document on a page', () => {
 
   it('shows class instances, and objects that occur twice', () => {
     expect(read({ $: ['class', 'Money', { cents: 5 }] })).toBe('Money cents 5');
-    expect(read([{ $: ['shared', 1, { a: 1 }] }, { $: ['again', 1] }])).toBe('object 1 a 1 (object 1 again)');
+    expect(read([{ $: ['shared', 1, { a: 1 }] }, { $: ['ref', 1] }])).toBe('object 1 a 1 (object 1 again)');
   });
 
   it('shows safe images inline, and offers other payloads as downloads', () => {
@@ -162,7 +162,7 @@ describe('a document on a page', () => {
         fc.dictionary(fc.oneof(hostile, fc.string()), tie('doc'), { maxKeys: 5 }),
         fc
           .tuple(
-            fc.constantFrom('map', 'set', 'class', 'error', 'object', 'shared', 'cut', 'bytes', 'date'),
+            fc.constantFrom('map', 'set', 'class', 'error', 'object', 'shared', 'truncated', 'bytes', 'date'),
             tie('doc'),
             tie('doc'),
           )

@@ -29,19 +29,19 @@ export function wellFormed(page: string): readonly Element[] {
   TOKEN.lastIndex = 0;
   let at = 0;
   for (let token = TOKEN.exec(page); token; token = TOKEN.exec(page)) {
-    expect(token.index, `a gap before ${page.slice(at, at + 80)}`).toBe(at);
+    check(token.index === at, () => `a gap before ${page.slice(at, at + 80)}`);
     at = TOKEN.lastIndex;
     const [text, closing, opening, given = '', selfClosing] = token;
     if (text === '<') throw new Error(`Not markup: ${page.slice(token.index, token.index + 120)}`);
-    if (closing !== undefined) expect(closing, `closed at ${page.slice(at - 80, at)}`).toBe(open.pop());
+    if (closing !== undefined) check(closing === open.pop(), () => `closed at ${page.slice(at - 80, at)}`);
     if (opening === undefined) continue;
-    expect(known, `<${opening}>`).toContain(opening);
+    check(known.has(opening), () => `unknown element <${opening}>`);
     const attributes = attributesIn(given);
     elements.push({ tag: opening, attributes });
     if (RAW.has(opening)) {
       const end = page.indexOf(`</${opening}>`, at);
-      expect(end, `the end of ${opening}`).toBeGreaterThan(-1);
-      expect(page.slice(at, end)).not.toMatch(/<(?!\/textarea)/);
+      check(end > -1, () => `no end of ${opening}`);
+      check(!/<(?!\/textarea)/.test(page.slice(at, end)), () => `markup in ${page.slice(at, end)}`);
       TOKEN.lastIndex = at = end + opening.length + 3;
     } else if (!VOID.has(opening) && selfClosing === '') open.push(opening);
   }
@@ -54,10 +54,10 @@ export function wellFormed(page: string): readonly Element[] {
 function attributesIn(given: string): Readonly<Record<string, string>> {
   const attributes: Record<string, string> = {};
   for (const [, name = '', value = ''] of given.matchAll(/([^\s=]+)(?:="([^"]*)")?/g)) {
-    expect(name.toLowerCase()).toMatch(ATTRIBUTES);
-    expect(attributes, `${name} twice`).not.toHaveProperty([name]);
-    if (/^(href|src|action)$/.test(name)) expect(value).toMatch(/^(\/(?!\/)|#|\?|$|https?:\/\/)/);
-    if (name === 'src' || name === 'action') expect(value).toMatch(/^\//);
+    check(ATTRIBUTES.test(name.toLowerCase()), () => `unknown attribute ${name}`);
+    check(!Object.hasOwn(attributes, name), () => `${name} twice`);
+    const url = name === 'src' || name === 'action' ? /^\/(?!\/)/ : /^(\/(?!\/)|#|\?|$|https?:\/\/)/;
+    if (/^(href|src|action)$/.test(name)) check(url.test(value), () => `${name}="${value}"`);
     attributes[name] = value;
   }
   return attributes;
@@ -68,7 +68,13 @@ function checkReferences(elements: readonly Element[]): void {
   expect(ids).toEqual([...new Set(ids)]);
   for (const { attributes } of elements)
     for (const name of ['for', 'list', 'aria-labelledby', 'aria-describedby'])
-      for (const id of attributes[name]?.split(' ') ?? []) expect(ids, `${name}="${id}"`).toContain(id);
+      for (const id of attributes[name]?.split(' ') ?? [])
+        check(ids.includes(id), () => `a missing element: ${name}="${id}"`);
+}
+
+// Pages have thousands of elements, and an `expect` for each of their parts would take longer than rendering them.
+function check(holds: boolean, problem: () => string): void {
+  if (!holds) throw new Error(`The page is not well-formed: ${problem()}`);
 }
 
 /** The same for a whole page, which must have one title, one main heading and landmarks. */

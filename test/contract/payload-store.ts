@@ -4,7 +4,7 @@ import type { PayloadStore, StoredPayload } from '../../lambda/storage/ports.ts'
 
 /** What every payload store must do; `open` gives one that may already hold other payloads. */
 export function payloadStoreContract(name: string, open: () => Promise<PayloadStore>): void {
-  describe(`the payload contract of ${name}`, () => {
+  describe(`a payload store on ${name}`, () => {
     let store: PayloadStore;
     beforeAll(async () => {
       store = await open();
@@ -105,7 +105,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(await store.open(partition.toUpperCase(), id)).toBeUndefined();
     });
 
-    it('can be read by several readers at once', async () => {
+    it('returns a payload to several readers at once', async () => {
       const { partition, id } = aName();
       const content = bytes(700_000);
       await store.put(partition, id, content);

@@ -17,7 +17,7 @@ const MAX_PAGES = 200;
 
 /** What every record store must do; `open` gives one that may already hold other records. */
 export function recordStoreContract(name: string, open: () => Promise<RecordStore>): void {
-  describe(`the record contract of ${name}`, () => {
+  describe(`a record store on ${name}`, () => {
     let store: RecordStore;
     beforeAll(async () => {
       store = await open();
@@ -394,15 +394,15 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     });
 
     describe('lists', () => {
-      const placed = (list: ListName, group: string, order: string, key = `${order}-${unique()}`): StoredRecord =>
+      const listedRecord = (list: ListName, group: string, order: string, key = `${order}-${unique()}`): StoredRecord =>
         aRecord({ key, body: bytes(50), lists: { [list]: { group, order } } });
 
       it.each(['status', 'owner', 'due'] as const)(
-        '%s has the records of a group in order, without body',
+        'return the records of a group in order, without their bodies: %s',
         async (list) => {
           const group = unique();
-          const records = ['3', '1', '20', '2'].map((order) => placed(list, group, order));
-          await put(...records, placed(list, `${group}0`, '1'), placed(list, `${group}/1`, '1'));
+          const records = ['3', '1', '20', '2'].map((order) => listedRecord(list, group, order));
+          await put(...records, listedRecord(list, `${group}0`, '1'), listedRecord(list, `${group}/1`, '1'));
           const short = records
             .toSorted(byKey)
             .map(({ partition, key, revision, meta }) => ({ partition, key, revision, meta }));
@@ -413,10 +413,10 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         },
       );
 
-      it('have only records with a list entry', async () => {
+      it('contain only records with a list entry', async () => {
         const group = unique();
-        const record = placed('owner', group, '1');
-        await put(record, aRecord({ partition: record.partition }), placed('status', group, '1', 'in status'));
+        const record = listedRecord('owner', group, '1');
+        await put(record, aRecord({ partition: record.partition }), listedRecord('status', group, '1', 'in status'));
         await eventually(async () => {
           expect(await listed('owner', group)).toStrictEqual([record.key]);
           expect(await listed('status', group)).toStrictEqual(['in status']);
@@ -426,7 +426,9 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
 
       it('include both bounds of orders', async () => {
         const group = unique();
-        await put(...['a', 'b', 'b', 'b0', 'c', 'd'].map((order, i) => placed('due', group, order, `${order}.${i}`)));
+        await put(
+          ...['a', 'b', 'b', 'b0', 'c', 'd'].map((order, i) => listedRecord('due', group, order, `${order}.${i}`)),
+        );
         const orders = async (options: PageOptions) =>
           (await listed('due', group, options)).map((key) => key.split('.')[0]).join(' ');
         await eventually(async () => expect(await orders({})).toBe('a b b b0 c d'));
@@ -441,9 +443,14 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       it('return records with the same order once each, even across pages', async () => {
         const group = unique();
         const partition = aPartition();
-        const tied = [1, 2, 3, 4].map((i) => ({ ...placed('status', group, 'same', `k${i}`), partition }));
-        const others = [1, 2, 3].map((i) => placed('status', group, 'same', `other${i}`));
-        await put(placed('status', group, 'before', '0'), ...tied, ...others, placed('status', group, 'zz', 'z'));
+        const tied = [1, 2, 3, 4].map((i) => ({ ...listedRecord('status', group, 'same', `k${i}`), partition }));
+        const others = [1, 2, 3].map((i) => listedRecord('status', group, 'same', `other${i}`));
+        await put(
+          listedRecord('status', group, 'before', '0'),
+          ...tied,
+          ...others,
+          listedRecord('status', group, 'zz', 'z'),
+        );
         const keys = ['0', ...keysOf(tied), ...keysOf(others), 'z'].toSorted();
         await eventually(async () => expect((await listed('status', group)).toSorted()).toStrictEqual(keys));
         for (const newestFirst of [false, true]) {
@@ -457,7 +464,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
 
       it('return at most the limit', async () => {
         const group = unique();
-        await put(...['1', '2', '3'].map((order) => placed('owner', group, order, order)));
+        await put(...['1', '2', '3'].map((order) => listedRecord('owner', group, order, order)));
         await eventually(async () => expect(await listed('owner', group)).toHaveLength(3));
         expect(keysOf((await store.list('owner', group, { limit: 2 })).records)).toStrictEqual(['1', '2']);
         expect(keysOf((await store.list('owner', group, { limit: 2, newestFirst: true })).records)).toStrictEqual([
@@ -466,10 +473,10 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         ]);
       });
 
-      it('follow a record to another group and order', async () => {
+      it('follow a record that moves to another group and order', async () => {
         const [from, to] = [unique(), unique()];
-        const record = placed('status', from, '5', 'moving');
-        await put(record, placed('status', to, '7', 'there'));
+        const record = listedRecord('status', from, '5', 'moving');
+        await put(record, listedRecord('status', to, '7', 'there'));
         const moved = { ...next(record), meta: 'moved', lists: { status: { group: to, order: '9' } } };
         await store.commit([change(record, moved)]);
         await eventually(async () => {
@@ -485,17 +492,17 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
 
       it('lose a record that is replaced without list entries, or removed', async () => {
         const group = unique();
-        const [leaves, goes, stays] = ['1', '2', '3'].map((order) => placed('due', group, order, order));
-        if (!leaves || !goes || !stays) throw new Error('three records were made');
-        await put(leaves, goes, stays);
-        const { lists: _, ...outside } = next(leaves);
-        await store.commit([change(leaves, outside), removal(goes)]);
+        const [replaced, removed, unchanged] = ['1', '2', '3'].map((order) => listedRecord('due', group, order, order));
+        if (!replaced || !removed || !unchanged) throw new Error('three records were made');
+        await put(replaced, removed, unchanged);
+        const { lists: _, ...outside } = next(replaced);
+        await store.commit([change(replaced, outside), removal(removed)]);
         await eventually(async () => expect(await listed('due', group)).toStrictEqual(['3']));
       });
 
       it('do not change when a commit fails', async () => {
         const [group, other] = [unique(), unique()];
-        const record = placed('owner', group, '1', 'k');
+        const record = listedRecord('owner', group, '1', 'k');
         await put(record);
         await failureOf([
           change(record, { ...next(record), lists: { owner: { group: other, order: '1' } } }),

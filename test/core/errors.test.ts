@@ -12,7 +12,7 @@ describe('an error of Waitstate', () => {
     expect(new WaitstateError('DAMAGED', 'x')).not.toHaveProperty('cause');
   });
 
-  test('is known by its code, also when another copy of the package threw it', () => {
+  test('is recognized by its code, even when another copy of the package threw it', () => {
     const error = new WaitstateError('DAMAGED', 'x');
     const foreign = Object.assign(new Error('x'), { code: 'DAMAGED', scope: 'run' });
     for (const one of [error, foreign]) {
@@ -29,7 +29,7 @@ describe('an error of Waitstate', () => {
     { code: 'DAMAGED', scope: 'run' },
     new Error('x'),
     Object.assign(new Error('x'), { code: 'ENOENT' }),
-  ])('is not %j', (other) => expect(isWaitstateError(other)).toBe(false));
+  ])('is not confused with %o', (other) => expect(isWaitstateError(other)).toBe(false));
 });
 
 const cyclic: Record<string, unknown> = {};
@@ -44,7 +44,7 @@ describe('an invalid argument', () => {
     [Number.NaN, 'found NaN.'],
     [{ a: 1 }, 'found {"a":1}.'],
     [['x'], 'found ["x"].'],
-  ])('is shown in the message as it was passed: %j', (found, shown) => {
+  ])('is shown in the message as it was passed: %o', (found, shown) => {
     const error = invalidInput('`version`', 'a number', found);
     expect(error).toMatchObject({ code: 'INVALID_INPUT', message: `\`version\` must be a number; ${shown}` });
   });
@@ -54,7 +54,7 @@ describe('an invalid argument', () => {
   });
 
   test.each<[unknown]>([[() => {}], [Symbol('s')], [5n], [{ big: 5n }], [{ toJSON: () => undefined }], [cyclic]])(
-    'may be anything: %s',
+    'can be a value of any kind: %s',
     (found) => {
       expect(invalidInput('x', 'y', found)).toMatchObject({
         code: 'INVALID_INPUT',

@@ -103,7 +103,13 @@ describe('the permissions page', () => {
 
     await during('save', async () => {
       const file = payload(Readable.from([randomBytes(9_000_000)]));
-      await store.save({ run: 'a', state: { text: text(), file }, name: 'start', owner: 'o', retentionSeconds: 60 });
+      await store.save({
+        run: 'a',
+        state: { text: text(), file },
+        name: 'start',
+        owner: 'o',
+        retention: { minutes: 1 },
+      });
       await store.save({
         run: 'a',
         expectedVersion: 1,
@@ -141,7 +147,7 @@ describe('the permissions page', () => {
     });
     await during('delete', () => open().delete('a'));
     await during('sweep', async () => {
-      await store.save({ run: 'b', name: 'n', state: { text: text() }, retentionSeconds: 60 });
+      await store.save({ run: 'b', name: 'n', state: { text: text() }, retention: { minutes: 1 } });
       take();
       time.passed = DAY;
       await store.sweep();

@@ -9,7 +9,7 @@ import { codeBlocks, pages, root } from './markdown.ts';
 // Declarations that a block may use without importing them.
 const PRELUDE = `
 interface Trip { budget: number; notes: string[] }
-declare const store: import('waitstate').CheckpointStore<Trip>;
+declare const store: import('waitstate/checkpoints').CheckpointStore<Trip>;
 declare const bytes: Uint8Array;
 declare function searchFlights(): Promise<unknown>;
 `;
@@ -30,13 +30,13 @@ async function typeCheck(modules: ReadonlyMap<string, string>): Promise<string> 
   writeFileSync(join(project, 'prelude.d.ts'), PRELUDE);
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'), 'dir');
   for (const [name, code] of modules) writeFileSync(join(project, name), `${code}\nexport {};\n`);
-  const said = await new Promise<string>((resolve) => {
+  const output = await new Promise<string>((resolve) => {
     execFile(process.execPath, [tsc, '-p', project, '--pretty', 'false'], { cwd: project }, (error, stdout, stderr) =>
       resolve(error && stdout === '' ? `${error.message}\n${stderr}` : stdout),
     );
   });
   rmSync(project, { recursive: true });
-  return said;
+  return output;
 }
 
 const blocks = pages.flatMap((page) => codeBlocks(page).map((block) => ({ ...block, page: page.path })));
@@ -60,7 +60,8 @@ describe('a code block in Markdown', () => {
   });
 
   it('fails the check if it has a type error', async () => {
-    const wrong = "import { checkpointStore } from 'waitstate';\nawait checkpointStore().save({ rum: 'x' });";
+    const wrong =
+      "import { checkpointStore } from 'waitstate/checkpoints';\nawait checkpointStore().save({ rum: 'x' });";
     expect(await typeCheck(new Map([['wrong.ts', wrong]]))).toMatch(/^wrong\.ts\(2,\d+\): error TS2353/);
   });
 });

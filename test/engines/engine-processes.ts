@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
+import { install } from '../../tools/install.mjs';
 
 export interface Engine {
   readonly endpoint: string;
@@ -11,6 +12,7 @@ export interface Engine {
 
 /** Starts an in-memory DynamoDB engine in its own process. */
 export async function startDynamo(): Promise<Engine> {
+  install('test/engines');
   const endpoint = `http://127.0.0.1:${await freePort()}`;
   const engine = stopping(spawn(dynamoProgram(), ['serve', '--port', new URL(endpoint).port], { stdio: 'ignore' }));
   while (!(await fetch(endpoint).then(Boolean, () => false))) {
@@ -23,6 +25,7 @@ export async function startDynamo(): Promise<Engine> {
 
 /** Starts an in-memory S3 engine in its own process. */
 export async function startS3(): Promise<Engine> {
+  install('test/engines');
   const engine = stopping(fork(new URL('./s3-process.ts', import.meta.url), { execArgv: [], stdio: 'inherit' }));
   const [port] = await Promise.race([
     once(engine.process, 'message'),

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { inject } from 'vitest';
@@ -54,8 +55,7 @@ export async function awsStorage(): Promise<Storage> {
   };
 }
 
-let named = 0;
-const freshName = (): string => `${inject('testRun')}-${process.pid}-${++named}`;
+const freshName = (): string => `${inject('testRun')}-${randomBytes(6).toString('hex')}`;
 
 function endpointOf(engine: EngineAt): string {
   if ('missing' in engine) throw new Error(engine.missing);

@@ -25,13 +25,13 @@ export async function readStream(
         'AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
       'x-amz-date': '20260101T000000Z',
     };
-    const answer = await fetch(`${protocol}//${hostname}:${port}`, {
+    const response = await fetch(`${protocol}//${hostname}:${port}`, {
       method: 'POST',
       headers,
       body: JSON.stringify(input),
     });
-    if (!answer.ok) throw new Error(`${operation}: ${await answer.text()}`);
-    return answer.json() as Promise<Record<string, never>>;
+    if (!response.ok) throw new Error(`${operation}: ${await response.text()}`);
+    return response.json() as Promise<Record<string, never>>;
   };
   let last: string | undefined;
   return async () => {

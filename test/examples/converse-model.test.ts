@@ -3,14 +3,16 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { isWaitstateError } from 'waitstate';
 import { testAgents } from 'waitstate/testing';
-import { assistant, example } from '../../examples/model-loop/agent.ts';
+import { assistant } from '../../examples/model-loop/agent.ts';
 import { outbox } from '../../examples/simulated/mail.ts';
-import { freshServices } from './simulated.ts';
+import { exampleOf, freshServices } from './simulated.ts';
+
+const example = exampleOf(assistant);
 
 const MODEL = 'some.model-1:0';
 const bedrock = mockClient(BedrockRuntimeClient);
 
-const said = (
+const reply = (
   stopReason: ConverseCommandOutput['stopReason'],
   ...content: NonNullable<NonNullable<NonNullable<ConverseCommandOutput['output']>['message']>['content']>
 ): Partial<ConverseCommandOutput> => ({ stopReason, output: { message: { role: 'assistant', content } } });
@@ -35,9 +37,9 @@ describe('the model loop on Bedrock', () => {
   it('sends the conversation in the format of the Converse API', async () => {
     bedrock
       .on(ConverseCommand)
-      .resolvesOnce(said('tool_use', { text: 'I count.' }, { toolUse: count }))
-      .resolvesOnce(said('tool_use', { toolUse: mail }))
-      .resolvesOnce(said('end_turn', { text: 'Nothing' }, { text: 'was sent.' }));
+      .resolvesOnce(reply('tool_use', { text: 'I count.' }, { toolUse: count }))
+      .resolvesOnce(reply('tool_use', { toolUse: mail }))
+      .resolvesOnce(reply('end_turn', { text: 'Nothing' }, { text: 'was sent.' }));
     const { start, skip } = testAgents(assistant);
     const run = await start(example);
     await run.reject('allow mail_customers', { comment: 'We are open.' });
@@ -74,11 +76,11 @@ describe('the model loop on Bedrock', () => {
       { role: 'assistant', content: [{ toolUse: mail }] },
       { role: 'user', content: [{ toolResult: refused }] },
     ]);
-    expect(outbox.entries()).toEqual([]);
+    expect(await outbox.entries()).toEqual([]);
   });
 
   it('names its model in the state, in approvals and with each reply', async () => {
-    bedrock.on(ConverseCommand).resolves(said('tool_use', { toolUse: mail }));
+    bedrock.on(ConverseCommand).resolves(reply('tool_use', { toolUse: mail }));
     const run = await testAgents(assistant).start(example);
     const name = `${MODEL} on Amazon Bedrock`;
     expect(await run.approvals()).toMatchObject([{ show: { 'written by': name } }]);
@@ -93,8 +95,8 @@ describe('the model loop on Bedrock', () => {
     const other = { ...count, toolUseId: 'tool-3', input: { city: 'Hamburg' } };
     bedrock
       .on(ConverseCommand)
-      .resolvesOnce(said('tool_use', { toolUse: count }, { toolUse: other }))
-      .resolvesOnce(said('end_turn', { text: 'Done.' }));
+      .resolvesOnce(reply('tool_use', { toolUse: count }, { toolUse: other }))
+      .resolvesOnce(reply('end_turn', { text: 'Done.' }));
     await testAgents(assistant).start(example);
     const results = requests()[1]?.messages?.at(-1);
     expect(results?.role).toBe('user');
@@ -115,7 +117,7 @@ describe('the model loop on Bedrock', () => {
   });
 
   it('fails when the model stops before its answer is complete', async () => {
-    bedrock.on(ConverseCommand).resolves(said('max_tokens', { text: 'Dear customers, we' }));
+    bedrock.on(ConverseCommand).resolves(reply('max_tokens', { text: 'Dear customers, we' }));
     const run = await testAgents(assistant).start(example);
     await expect(run.result()).rejects.toThrow(/it stopped with max_tokens/);
   });

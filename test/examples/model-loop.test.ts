@@ -1,14 +1,16 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { testAgents } from 'waitstate/testing';
-import { assistant, example } from '../../examples/model-loop/agent.ts';
+import { assistant } from '../../examples/model-loop/agent.ts';
 import type { Message } from '../../examples/model-loop/message.ts';
 import { scriptedModel } from '../../examples/model-loop/scripted-model.ts';
 import { outbox } from '../../examples/simulated/mail.ts';
-import { freshServices } from './simulated.ts';
+import { exampleOf, freshServices } from './simulated.ts';
+
+const example = exampleOf(assistant);
 
 const SCRIPTED = /^a script. No model is called/;
 
-const sent = () => outbox.entries().map(({ to, subject, text }) => `To ${to}: ${subject}\n${text}`);
+const sent = async () => (await outbox.entries()).map(({ to, subject, text }) => `To ${to}: ${subject}\n${text}`);
 
 interface Chat {
   readonly model: string;
@@ -43,9 +45,9 @@ describe('the model loop', () => {
         editable: true,
       },
     ]);
-    expect(sent()).toEqual([]);
+    expect(await sent()).toEqual([]);
     await run.approve('allow mail_customers');
-    expect(sent()).toEqual([expect.stringMatching(/^To customers in Lisbon: News from your shop\n/)]);
+    expect(await sent()).toEqual([expect.stringMatching(/^To customers in Lisbon: News from your shop\n/)]);
     expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
     await skip({ minutes: 5 });
     expect(await run.result()).toEqual({ answer: 'The mail is sent.' });
@@ -59,7 +61,7 @@ describe('the model loop', () => {
     ]);
   });
 
-  it('says that it is a script in the state, in the log, in approvals and with each reply', async () => {
+  it('says in the state, the log, approvals and each reply that its model is a script', async () => {
     const { start, chat, log } = world();
     const run = await start(example);
     expect((await chat(run)).model).toMatch(SCRIPTED);
@@ -76,7 +78,7 @@ describe('the model loop', () => {
     await skip({ minutes: 5 });
     expect(await run.result()).toEqual({ answer: 'Nothing was sent. Not approved: We are open.' });
     expect((await chat(run)).messages.at(-2)).toMatchObject({ role: 'tool', isError: true });
-    expect(sent()).toEqual([]);
+    expect(await sent()).toEqual([]);
   });
 
   it('sends nothing when no approver decides within a day', async () => {
@@ -85,7 +87,7 @@ describe('the model loop', () => {
     await run.expire('allow mail_customers');
     await skip({ minutes: 5 });
     expect(await run.result()).toEqual({ answer: 'Nothing was sent. Not approved: EXPIRED' });
-    expect(sent()).toEqual([]);
+    expect(await sent()).toEqual([]);
   });
 
   it('sends the mail that the approver edited, and asks again when the edits are invalid', async () => {
@@ -93,10 +95,10 @@ describe('the model loop', () => {
     const run = await start(example);
     await run.approve('allow mail_customers', { edits: { text: '', to: 'everybody' } });
     expect(await run.approvals()).toMatchObject([
-      { ask: 2, changed: { after: expect.stringMatching(/text: .*"to"/) } },
+      { requestNumber: 2, changed: { after: expect.stringMatching(/text: .*"to"/) } },
     ]);
     await run.approve('allow mail_customers', { edits: { text: 'Closed on Friday.' } });
-    expect(sent()).toEqual(['To customers in Lisbon: News from your shop\nClosed on Friday.']);
+    expect(await sent()).toEqual(['To customers in Lisbon: News from your shop\nClosed on Friday.']);
     expect((await chat(run)).messages.at(-2)?.text).toContain('"text":"Closed on Friday."');
   });
 
@@ -108,7 +110,7 @@ describe('the model loop', () => {
     expect(reply).toHaveBeenCalledTimes(2);
     await run.approve('allow mail_customers');
     expect(reply).toHaveBeenCalledTimes(3);
-    expect(sent()).toHaveLength(1);
+    expect(await sent()).toHaveLength(1);
     expect(invocations.filter(({ end }) => end === 'failed')).toHaveLength(5);
     await run.signal('message', 'And those in Hamburg?');
     expect(reply.mock.lastCall?.[0].messages).toHaveLength(9);
@@ -125,6 +127,19 @@ describe('the model loop', () => {
     expect(await run.result()).toEqual({
       answer: expect.stringMatching(/^I only follow a script. .*Lisbon or Hamburg/),
     });
+  });
+
+  it('ends when the user says bye, and keeps that message in the conversation', async () => {
+    const { start, chat, reply } = world();
+    const run = await start({ message: 'Hello' });
+    await run.signal('message', 'Bye, thank you');
+    expect(await run.result()).toEqual({ answer: expect.stringMatching(/^I only follow a script/) });
+    expect(reply).toHaveBeenCalledTimes(1);
+    expect((await chat(run)).messages.map(({ role, text }) => [role, text])).toEqual([
+      ['user', 'Hello'],
+      ['assistant', expect.any(String)],
+      ['user', 'Bye, thank you'],
+    ]);
   });
 
   it('returns invalid tool calls to the model as errors', async () => {
@@ -162,13 +177,13 @@ describe('the model loop', () => {
     const { start, reply } = world();
     const run = await start(example);
     const { version } = (await run.checkpoints()).find(({ state }) => state !== undefined) ?? {};
-    const asked = reply.mock.calls.length;
+    const callCount = reply.mock.calls.length;
     const fork = await run.fork({
       ...(version && { version }),
       edit: (chat) => ({ ...(chat as Chat), system: 'Rhyme.' }),
     });
     expect(await fork.status()).toBe('WAITING_FOR_APPROVAL');
-    expect(reply.mock.calls.slice(asked).map(([{ system, messages }]) => [system, messages.length])).toEqual([
+    expect(reply.mock.calls.slice(callCount).map(([{ system, messages }]) => [system, messages.length])).toEqual([
       ['Rhyme.', 1],
       ['Rhyme.', 3],
     ]);

@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { testAgents } from 'waitstate/testing';
-import { example, refunds } from '../../examples/refunds/agent.ts';
+import { refunds } from '../../examples/refunds/agent.ts';
 import { payments } from '../../examples/refunds/shop.ts';
 import { outbox } from '../../examples/simulated/mail.ts';
-import { freshServices, paidIn } from './simulated.ts';
+import { exampleOf, freshServices, paidIn } from './simulated.ts';
 
-const ann = { by: 'user:ann' };
-const bob = { by: 'user:bob' };
+const example = exampleOf(refunds);
+const ann = { by: 'user:ann' } as const;
+const bob = { by: 'user:bob' } as const;
 
 /** The recipients and subjects of all mails. */
-const mails = () => outbox.entries().map(({ to, subject }) => `To ${to}: ${subject}`);
+const mails = async () => (await outbox.entries()).map(({ to, subject }) => `To ${to}: ${subject}`);
 
 freshServices();
 
@@ -28,8 +29,8 @@ describe('the refund agent', () => {
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
     await run.approve('refund', bob);
     expect(await run.result()).toEqual({ refunded: true, paid: 80, approvedBy: ['user:ann', 'user:bob'] });
-    expect(paidIn(payments)).toEqual([['refund of o-17', 80]]);
-    expect(mails()).toContain('To customer 4: Your order o-17');
+    expect(await paidIn(payments)).toEqual([['refund of o-17', 80]]);
+    expect(await mails()).toContain('To customer 4: Your order o-17');
   });
 
   it('pays the amount that an approver lowered, and rejects a higher one', async () => {
@@ -37,38 +38,38 @@ describe('the refund agent', () => {
     await run.approve('refund', ann);
     await run.approve('refund', { ...bob, edits: { amount: 800 } });
     expect(await run.approvals()).toMatchObject([
-      { ask: 2, changed: { before: { amount: 800 }, after: expect.stringContaining('amount: at most $80') } },
+      { requestNumber: 2, changed: { before: { amount: 800 }, after: expect.stringContaining('amount: at most $80') } },
     ]);
-    expect(payments.entries()).toEqual([]);
+    expect(await payments.entries()).toEqual([]);
     await run.approve('refund', { ...ann, edits: { amount: 60 }, comment: 'The cable is fine.' });
     await run.approve('refund', bob);
     expect(await run.result()).toMatchObject({ refunded: true, paid: 60 });
-    expect(paidIn(payments)).toEqual([['refund of o-17', 60]]);
+    expect(await paidIn(payments)).toEqual([['refund of o-17', 60]]);
   });
 
   it('pays nothing when one of them rejects', async () => {
     const run = await testAgents(refunds).start(example);
     await run.approve('refund', ann);
     await run.reject('refund', { ...bob, comment: 'Repair it.' });
-    expect(await run.result()).toEqual({ refunded: false, because: 'Repair it.' });
-    expect(payments.entries()).toEqual([]);
+    expect(await run.result()).toEqual({ refunded: false, reason: 'Repair it.' });
+    expect(await payments.entries()).toEqual([]);
   });
 
   it('mails each member of the group their own link, reminds them, and escalates to a manager', async () => {
     const world = testAgents(refunds);
     const run = await world.start(example);
-    expect(mails()).toEqual([
+    expect(await mails()).toEqual([
       'To user:ann: Please decide: Refund $80 to customer 4?',
       'To user:bob: Please decide: Refund $80 to customer 4?',
     ]);
-    const links = outbox.entries().map(({ text }) => text);
+    const links = (await outbox.entries()).map(({ text }) => text);
     expect(new Set(links).size).toBe(2);
     await run.approve('refund', ann);
     await world.skip({ hours: 12 });
-    expect(mails().slice(2)).toEqual(['To user:bob: Reminder: Refund $80 to customer 4?']);
+    expect((await mails()).slice(2)).toEqual(['To user:bob: Reminder: Refund $80 to customer 4?']);
     await expect(run.approve('refund', { by: 'user:manager', groups: [] })).rejects.toThrow(/is not an approver/);
     await world.skip({ hours: 12 });
-    expect(mails()).toContain('To user:manager: Still undecided: Refund $80 to customer 4?');
+    expect(await mails()).toContain('To user:manager: Still undecided: Refund $80 to customer 4?');
     await run.approve('refund', { by: 'user:manager', groups: [] });
     expect(await run.result()).toMatchObject({ refunded: true, approvedBy: ['user:ann', 'user:manager'] });
   });
@@ -77,8 +78,8 @@ describe('the refund agent', () => {
     const run = await testAgents(refunds).start(example);
     await run.approve('refund', ann);
     await run.expire('refund');
-    expect(await run.result()).toEqual({ refunded: false, because: 'EXPIRED' });
-    expect(payments.entries()).toEqual([]);
+    expect(await run.result()).toEqual({ refunded: false, reason: 'EXPIRED' });
+    expect(await payments.entries()).toEqual([]);
   });
 
   it('pays once, wherever its process dies around the payment', async () => {
@@ -89,7 +90,7 @@ describe('the refund agent', () => {
     await run.approve('refund', bob);
     expect(await run.result()).toMatchObject({ refunded: true, paid: 80 });
     expect(world.invocations.filter(({ end }) => end === 'failed')).toHaveLength(3);
-    expect(paidIn(payments)).toEqual([['refund of o-17', 80]]);
+    expect(await paidIn(payments)).toEqual([['refund of o-17', 80]]);
   });
 
   it('retries when the bank is busy', async () => {
@@ -97,7 +98,7 @@ describe('the refund agent', () => {
     await run.approve('refund', ann);
     await run.approve('refund', bob);
     expect(await run.result()).toMatchObject({ refunded: true, paid: 35 });
-    expect(paidIn(payments)).toEqual([['refund of o-18', 35]]);
+    expect(await paidIn(payments)).toEqual([['refund of o-18', 35]]);
   });
 
   it('lists the known orders when an order is unknown', async () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, vi } from 'vitest';
+import type { Agent } from 'waitstate';
 import { latency } from '../../examples/simulated/latency.ts';
 import type { Ledger } from '../../examples/simulated/ledger.ts';
 
@@ -13,6 +14,7 @@ export function freshServices(): void {
     folder = mkdtempSync(join(tmpdir(), 'waitstate-examples-'));
     vi.stubEnv('WAITSTATE_FOLDER', folder);
     vi.stubEnv('WAITSTATE_MODEL', undefined);
+    vi.stubEnv('EXAMPLES_TABLE', undefined);
   });
   afterEach(() => {
     vi.unstubAllEnvs();
@@ -20,9 +22,13 @@ export function freshServices(): void {
   });
 }
 
+/** The example input of an agent. */
+export const exampleOf = <Input, State, Result>({ example }: Agent<Input, State, Result>): Input => example as Input;
+
 /** All payments of a ledger. */
-export const paidIn = (ledger: Ledger): readonly (readonly [what: string, amount: number])[] =>
-  ledger.entries().map(({ what, amount }) => [what, amount]);
+export const paidIn = async (ledger: Ledger): Promise<readonly (readonly [what: string, amount: number])[]> =>
+  (await ledger.entries()).map(({ what, amount }) => [what, amount]);
 
 /** The sum of all payments of a ledger. */
-export const totalOf = (ledger: Ledger): number => ledger.entries().reduce((sum, { amount }) => sum + amount, 0);
+export const totalOf = async (ledger: Ledger): Promise<number> =>
+  (await ledger.entries()).reduce((sum, { amount }) => sum + amount, 0);

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
-import { clockAt, MINUTE, SECOND } from './clock.ts';
+import { clockAt, MINUTE } from './clock.ts';
 
 interface Account {
   readonly balance: number;
 }
 
-/** Two processes, of which the first knows the run as it was before the second wrote to it. */
+/** Two processes, of which the first has an outdated checkpoint in its cache. */
 function processes() {
   const clock = clockAt();
   const storage = memoryStorage({ clock: clock.read });
@@ -29,7 +29,7 @@ describe('a process with an outdated checkpoint', () => {
 
   test('updates a run that only the newest checkpoint keeps from expiring', async () => {
     const { clock, behind, ahead } = processes();
-    await ahead.save({ run: RUN, state: { balance: 1 }, retentionSeconds: (10 * MINUTE) / SECOND });
+    await ahead.save({ run: RUN, state: { balance: 1 }, retention: { minutes: 10 } });
     clock.now += 9 * MINUTE;
     await behind.load(RUN);
     await ahead.update(RUN, () => ({ balance: 2 }));

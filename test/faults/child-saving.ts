@@ -7,14 +7,14 @@ import { checkpointStore as dynamoStore } from '../../lambda/dynamodb.ts';
 import { checkpointStore as embeddedStore } from '../../lambda/embedded.ts';
 import { noise } from './seeded.ts';
 
-/** What the processes of these tests keep. */
+/** The state that the processes of these tests save. */
 export interface Counted {
   readonly count: number;
   readonly log: readonly string[];
   readonly seen?: ReturnType<typeof payload>;
 }
 
-const [, , what = '', run = '', times = ''] = argv;
+const [, , mode = '', run = '', times = ''] = argv;
 const account = {
   region: env.AWS_REGION ?? 'us-east-1',
   ...(!env.AWS_ACCESS_KEY_ID && { credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }),
@@ -27,22 +27,19 @@ const store = env.DYNAMODB_ENDPOINT
     })
   : embeddedStore<Counted>({ folder: env.WAITSTATE_FOLDER ?? '' });
 
-// One write of a pipe is whole or not at all, and there before the process can die.
-const say = (word: string | number): void => void stdout.write(`${word}\n`);
+// A short write to a pipe is atomic, and done before the process can die.
+const print = (version: number): void => void stdout.write(`${version}\n`);
 
-/**
- * Saves until it is killed: mostly little, now and then a payload or what goes into a segment. Says each version that
- * was confirmed.
- */
+/** Saves until it is killed: mostly small states, sometimes a payload or a segment. Prints each confirmed version. */
 async function saveForever(): Promise<void> {
   let found: { readonly version: number; readonly state: Counted } | undefined = await store.find(run);
   for (;;) {
     const { version, state } = found ?? { version: 0, state: { count: 0, log: [] } };
     try {
       found = await saveNext(version, state);
-      say(found.version);
+      print(found.version);
     } catch (error) {
-      // The last write of one that was killed may arrive after we looked.
+      // The last write of a killed process may arrive after this process has loaded the run.
       if (!isWaitstateError(error, 'STALE_VERSION')) throw error;
       found = await store.load(run);
     }
@@ -60,9 +57,9 @@ function saveNext(version: number, before: Counted) {
 async function count(): Promise<void> {
   for (let index = 0; index < Number(times); index++) {
     const { version } = await store.update(run, (draft) => ({ ...draft, count: draft.count + 1 }));
-    say(version);
+    print(version);
   }
 }
 
-await (what === 'save' ? saveForever() : count());
+await (mode === 'save' ? saveForever() : count());
 await store.close();

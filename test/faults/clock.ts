@@ -1,4 +1,4 @@
-/** The time of the stores of a test; it passes only when the test says so. */
+/** The time of the stores of a test; it advances only when the test changes it. */
 export interface Clock {
   now: number;
   readonly read: () => number;

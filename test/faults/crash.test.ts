@@ -12,25 +12,25 @@ vi.mock('node:crypto', async (original) => ({
   randomBytes: (await import('./seeded.ts')).seededBytes,
 }));
 
-/** One operation: what was there before it, how it is done, and what is true once it was done. */
+/** One operation: its preparation, the operation itself, and the expected result. */
 interface Operation {
   readonly name: string;
   prepare(scene: Scene): Promise<unknown>;
   run(store: CheckpointStore<State>, scene: Scene): Promise<unknown>;
-  /** After the operation was repeated to its end by another process. */
-  done(store: CheckpointStore<State>, scene: Scene): Promise<void>;
+  /** Checks the result after another process repeated the operation and completed it. */
+  expectDone(store: CheckpointStore<State>, scene: Scene): Promise<void>;
   readonly onlyEncrypted?: true;
-  /** The operation takes confirmed checkpoints away: they need not be there afterwards. */
+  /** The operation removes confirmed checkpoints, so they may be missing afterwards. */
   readonly removes?: true;
-  /** How long after a crash the operation is tried again. @default at once */
-  readonly againAfter?: number;
+  /** How long after a crash the operation is retried. @default immediately */
+  readonly retryAfter?: number;
 }
 
 const LARGE = noise('large', 6000);
 const entry = (index: number, length = 40): string => `${index} ${noise(index, length)}`;
 
-/** A run with a snapshot in a segment, patches in records, payloads that come and go, and a name. */
-async function someRun({ open }: Scene): Promise<void> {
+/** A run with a snapshot in a segment, patches in records, payloads that are added and removed, and a name. */
+async function createRun({ open }: Scene): Promise<void> {
   const store = open();
   const page = payload(noise('page', 3000));
   await store.save({ run: RUN, state: { log: [LARGE], seen: page }, step: 'first', name: 'begin' });
@@ -45,17 +45,17 @@ async function someRun({ open }: Scene): Promise<void> {
   await store.update(RUN, ({ log }) => ({ log: [...log, entry(3)] }), { step: 'small again' });
 }
 
-const at = async (store: CheckpointStore<State>, version: number, check: object) =>
+const expectNewest = async (store: CheckpointStore<State>, version: number, check: object) =>
   expect(await store.load(RUN)).toMatchObject({ version, ...check });
 
-const saved = (name: string, input: (state: State) => object, check: object): Operation => ({
+const saveOperation = (name: string, input: (state: State) => object, check: object): Operation => ({
   name,
-  prepare: someRun,
+  prepare: createRun,
   async run(store) {
     const { state } = await store.load(RUN, 5);
     return store.save({ run: RUN, expectedVersion: 5, writeId: 'mine', ...input(state) });
   },
-  done: (store) => at(store, 6, { writeId: 'mine', ...check }),
+  expectDone: (store) => expectNewest(store, 6, { writeId: 'mine', ...check }),
 });
 
 const OPERATIONS: readonly Operation[] = [
@@ -67,19 +67,27 @@ const OPERATIONS: readonly Operation[] = [
         ...{ run: RUN, expectedVersion: 0, writeId: 'mine', name: 'begin' },
         state: { log: [LARGE], seen: payload(noise('page', 3000)) },
       }),
-    done: (store) => at(store, 1, { writeId: 'mine', name: 'begin' }),
+    expectDone: (store) => expectNewest(store, 1, { writeId: 'mine', name: 'begin' }),
   },
-  saved('a small save', ({ log }) => ({ state: { log: [...log, 'x'] } }), {}),
-  saved('a large save, which stores a segment', ({ log }) => ({ state: { log: [...log, entry(7, 1500)] } }), {}),
-  saved('a save of a new snapshot', () => ({ state: { log: [noise('other', 9000)] } }), {}),
-  saved('a save with payloads', ({ log }) => ({ state: { log, seen: [payload(noise('p', 99)), payload(LARGE)] } }), {}),
-  saved('a save with a name', () => ({ name: 'here' }), { name: 'here' }),
-  saved('a save that moves a name', () => ({ name: 'middle', moveName: true }), { name: 'middle' }),
-  saved('a change of status', () => ({ status: 'SUCCEEDED' }), { status: 'SUCCEEDED' }),
+  saveOperation('a small save', ({ log }) => ({ state: { log: [...log, 'x'] } }), {}),
+  saveOperation(
+    'a large save, which stores a segment',
+    ({ log }) => ({ state: { log: [...log, entry(7, 1500)] } }),
+    {},
+  ),
+  saveOperation('a save of a new snapshot', () => ({ state: { log: [noise('other', 9000)] } }), {}),
+  saveOperation(
+    'a save with payloads',
+    ({ log }) => ({ state: { log, seen: [payload(noise('p', 99)), payload(LARGE)] } }),
+    {},
+  ),
+  saveOperation('a save with a name', () => ({ name: 'here' }), { name: 'here' }),
+  saveOperation('a save that moves a name', () => ({ name: 'middle', moveName: true }), { name: 'middle' }),
+  saveOperation('a change of status', () => ({ status: 'SUCCEEDED' }), { status: 'SUCCEEDED' }),
   {
     name: 'a save that folds patches into a segment',
     async prepare(scene) {
-      await someRun(scene);
+      await createRun(scene);
       for (const index of [10, 11, 12])
         await scene.open().update(RUN, ({ log }) => ({ log: [...log, entry(index, 800)] }));
     },
@@ -88,29 +96,29 @@ const OPERATIONS: readonly Operation[] = [
       const log = [...state.log, entry(13, 900)];
       return store.save({ run: RUN, expectedVersion: 8, writeId: 'mine', state: { log } });
     },
-    done: (store) => at(store, 9, { writeId: 'mine' }),
+    expectDone: (store) => expectNewest(store, 9, { writeId: 'mine' }),
   },
   {
     name: 'an update',
-    prepare: someRun,
+    prepare: createRun,
     run: (store) => store.update(RUN, ({ log }) => ({ log: [...log, 'x'] }), { writeId: 'mine' }),
-    done: (store) => at(store, 6, { writeId: 'mine' }),
+    expectDone: (store) => expectNewest(store, 6, { writeId: 'mine' }),
   },
   {
     name: 'a fork with payloads',
-    prepare: someRun,
+    prepare: createRun,
     run: (store) => store.fork(RUN, { id: FORK, version: 2, writeId: 'mine' }),
-    async done(store) {
+    async expectDone(store) {
       const [fork, source] = [await store.load(FORK), await store.load(RUN, 2)];
       expect(await contentOf({ ...fork, version: 2, kind: 'save' })).toEqual(await contentOf(source));
       expect(fork).toMatchObject({ version: 1, kind: 'fork', parent: { run: RUN, version: 2 } });
     },
   },
   {
-    name: 'a rewind to what had payloads',
-    prepare: someRun,
+    name: 'a rewind to a checkpoint with payloads',
+    prepare: createRun,
     run: (store) => store.rewind(RUN, 1),
-    async done(store) {
+    async expectDone(store) {
       const { kind, restored, state } = await store.load(RUN);
       expect({ kind, restored, log: state.log }).toEqual({ kind: 'rewind', restored: 1, log: [LARGE] });
     },
@@ -118,15 +126,15 @@ const OPERATIONS: readonly Operation[] = [
   {
     name: 'a prune',
     async prepare(scene) {
-      await someRun(scene);
+      await createRun(scene);
       await scene.open().save({ run: RUN, expectedVersion: 5, state: { log: [noise('other', 9000)] } });
     },
     run: (store) => store.prune(RUN, { keepLast: 1, keepNamed: false }),
-    async done(store) {
+    async expectDone(store) {
       const pruned: number[] = [];
       for await (const found of store.history(RUN)) if (found.pruned) pruned.push(found.version);
       expect(pruned).toEqual([1, 2, 3, 4, 5]);
-      // The names went with what they pointed at, and can be given again.
+      // The names were removed with their checkpoints, and can be used again.
       const named = await store.save({ run: RUN, expectedVersion: await store.load(RUN), name: 'begin' });
       await store.save({ run: RUN, expectedVersion: named, name: 'middle' });
     },
@@ -134,12 +142,12 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     name: 'a deletion',
-    prepare: someRun,
+    prepare: createRun,
     run: (store) => store.delete(RUN),
-    async done(store, { storage }) {
+    async expectDone(store, { storage }) {
       await expect(store.load(RUN)).rejects.toMatchObject({ code: 'RUN_DELETED' });
       expect(await payloadIdsOf(storage, RUN)).toEqual([]);
-      // What stays for a day says nothing of what the run held.
+      // The records that stay for a day contain nothing of the content of the run.
       const left = await recordsOf(storage, RUN);
       expect(left.filter(({ body, key }) => body || key.startsWith('n'))).toEqual([]);
       expect(left.filter(({ meta }) => /first|small|segment|result|begin|middle/.test(meta))).toEqual([]);
@@ -147,14 +155,14 @@ const OPERATIONS: readonly Operation[] = [
     removes: true,
   },
   {
-    name: 'a sweep of what expired',
+    name: 'a sweep of an expired run',
     async prepare(scene) {
-      await someRun(scene);
-      await scene.open().save({ run: RUN, expectedVersion: 5, retentionSeconds: 60 });
+      await createRun(scene);
+      await scene.open().save({ run: RUN, expectedVersion: 5, retention: { minutes: 1 } });
       scene.clock.now += 2 * HOUR;
     },
     run: (store) => store.sweep(),
-    async done(store) {
+    async expectDone(store) {
       await expect(store.load(RUN)).rejects.toMatchObject({ code: 'RUN_DELETED' });
     },
     removes: true,
@@ -162,15 +170,15 @@ const OPERATIONS: readonly Operation[] = [
   {
     name: 'a sweep that frees an id',
     async prepare(scene) {
-      await someRun(scene);
-      // As a deletion that died at once: everything is still behind the tombstone.
+      await createRun(scene);
+      // Like a deletion that died immediately: all records still exist behind the tombstone.
       const dying = scene.open(crashingStorage(scene.storage, { call: 1, when: 'after' }));
       await expect(dying.delete(RUN)).rejects.toThrow(Crash);
       scene.clock.now += DAY;
     },
     run: (store) => store.sweep(),
-    againAfter: HOUR,
-    async done(store, { storage }) {
+    retryAfter: HOUR,
+    async expectDone(store, { storage }) {
       expect(await recordsOf(storage, RUN)).toEqual([]);
       expect(await payloadIdsOf(storage, RUN)).toEqual([]);
       expect((await store.save({ run: RUN, expectedVersion: 0, state: { log: [] } })).version).toBe(1);
@@ -178,9 +186,9 @@ const OPERATIONS: readonly Operation[] = [
     removes: true,
   },
   {
-    name: 'a collection of orphans',
+    name: 'a collection of orphaned payloads',
     async prepare(scene) {
-      await someRun(scene);
+      await createRun(scene);
       for (const call of [1, 2]) {
         const dying = scene.open(crashingStorage(scene.storage, { call, when: 'after' }));
         const state = { log: [], seen: [payload(LARGE), payload(noise('p', 99))] };
@@ -189,21 +197,21 @@ const OPERATIONS: readonly Operation[] = [
       scene.clock.now += DAY + 1;
     },
     run: (store) => store.collect(),
-    done: (_, { storage }) => expectNoOrphans(storage, RUN),
+    expectDone: (_, { storage }) => expectNoOrphans(storage, RUN),
   },
   {
     name: 'a rotation of its key',
     onlyEncrypted: true,
-    prepare: someRun,
+    prepare: createRun,
     run: (_, scene) => scene.open(undefined, 'new').rotateKey(RUN),
-    done: (store) => at(store, 5, {}),
+    expectDone: (store) => expectNewest(store, 5, {}),
   },
   {
     name: 'the destruction of its key',
     onlyEncrypted: true,
-    prepare: someRun,
+    prepare: createRun,
     run: (store) => store.shred(RUN),
-    async done(store) {
+    async expectDone(store) {
       await expect(store.load(RUN)).rejects.toMatchObject({ code: 'RUN_SHREDDED' });
       expect((await store.verify(RUN)).problems).toEqual([]);
     },
@@ -211,7 +219,7 @@ const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-/** Runs an operation that dies at a call; false when it was done before it came to that call. */
+/** Runs an operation that dies at a call; returns false when it completed before that call. */
 async function crash(
   operation: Operation,
   encrypted: boolean,
@@ -238,9 +246,9 @@ async function crash(
   await expectSoundRun(open(), FORK);
   if (!operation.removes) expectAllOf(before, after);
 
-  clock.now += operation.againAfter ?? 0;
+  clock.now += operation.retryAfter ?? 0;
   await operation.run(open(), scene);
-  await operation.done(open(), scene);
+  await operation.expectDone(open(), scene);
   const repeated = await expectSoundRun(open(), RUN);
   if (!operation.removes) expectAllOf(before, repeated);
 
@@ -255,27 +263,27 @@ async function crash(
   return crashed;
 }
 
-/** Every checkpoint that could be loaded before can be loaded now, and is the same. */
+/** Every checkpoint that could be loaded before can still be loaded, and is the same. */
 function expectAllOf(
   before: Awaited<ReturnType<typeof expectSoundRun>>,
   after: Awaited<ReturnType<typeof expectSoundRun>>,
 ): void {
   if (typeof before === 'string') return;
-  if (typeof after === 'string') throw new Error(`Everything that was confirmed is ${after}.`);
+  if (typeof after === 'string') throw new Error(`All confirmed checkpoints are lost: ${after}.`);
   for (const [version, content] of before) expect(after.get(version)).toEqual(content);
 }
 
 describe.each([
-  ['in plain', false],
+  ['unencrypted', false],
   ['encrypted', true],
-] as const)(
-  'a process that dies at any call to its storage, %s, loses nothing and leaves nothing for good',
-  (_, encrypted) => {
-    test.each(OPERATIONS.filter(({ onlyEncrypted }) => encrypted || !onlyEncrypted))('$name', async (operation) => {
+] as const)('a process that dies at any call to an %s storage', (_, encrypted) => {
+  test.each(OPERATIONS.filter(({ onlyEncrypted }) => encrypted || !onlyEncrypted))(
+    'damages no checkpoint and leaves no orphan in $name',
+    async (operation) => {
       let calls = 0;
       for (const when of ['before', 'after'] as const)
         for (let call = 1; await crash(operation, encrypted, call, when); call++) calls = call;
       expect(calls).toBeGreaterThan(0);
-    });
-  },
-);
+    },
+  );
+});

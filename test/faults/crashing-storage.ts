@@ -1,12 +1,12 @@
 import type { PayloadStore, RecordStore, Storage } from '../../lambda/storage/ports.ts';
 
-/** What a process dies of in these tests. */
+/** The error with which a process dies in these tests. */
 export class Crash extends Error {
   override readonly name = 'Crash';
 }
 
 export interface CrashingStorage extends Storage {
-  /** How many calls that change something were begun. */
+  /** The number of calls so far that change something. */
   readonly calls: () => number;
 }
 

@@ -1,10 +1,10 @@
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 
-/** What happens to a write: nothing, an error instead of it, or an error after it took effect. */
-export type Fault = 'fails' | 'answer lost' | undefined;
+/** What happens to a write: nothing, an error instead of the write, or an error after it took effect. */
+export type Fault = 'fails' | 'response lost' | undefined;
 
-/** The same storage, whose calls that change something meet what `next` says; the process lives on. */
+/** The same storage, whose writes meet the fault that `next` returns. The process continues. */
 export function failingStorage(
   storage: Storage,
   next: () => Fault,
@@ -14,7 +14,7 @@ export function failingStorage(
     const fault = next();
     if (fault === 'fails') throw new WaitstateError(code, 'The storage failed on purpose.');
     const result = await run();
-    if (fault === 'answer lost') throw new WaitstateError(code, 'The answer of the storage was lost on purpose.');
+    if (fault === 'response lost') throw new WaitstateError(code, 'The response of the storage was lost on purpose.');
     return result;
   };
   const { records, payloads } = storage;

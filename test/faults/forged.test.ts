@@ -19,7 +19,7 @@ const RUN = 'run';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** A storage that somebody writes to behind our back. */
+/** A storage that the test can alter directly. */
 function scene() {
   const clock = { now: 1_800_000_000_000 };
   const storage = memoryStorage({ clock: () => clock.now });
@@ -28,7 +28,7 @@ function scene() {
   return { clock, storage, store, stored: (run = RUN) => storedRun(storage, 'default', run) };
 }
 
-/** The readable part with something else in it. */
+/** The metadata of a record after a change. */
 const forged = (meta: string, change: (parsed: unknown[]) => void): string => {
   const parsed = JSON.parse(meta.slice(1)) as unknown[];
   change(parsed);
@@ -39,13 +39,13 @@ describe('a forged name', () => {
   async function named(options: CheckpointStoreOptions = {}) {
     const { store, stored } = scene();
     const saver = store<{ text: string; approved?: boolean }>(options);
-    let held = await saver.save({ run: RUN, state: { text: randomText(1, 1000) } });
+    let latest = await saver.save({ run: RUN, state: { text: randomText(1, 1000) } });
     for (const seed of [2, 3]) {
       const state = { text: randomText(seed, 1000 * seed) };
-      held = await saver.save({ run: RUN, expectedVersion: held, state });
+      latest = await saver.save({ run: RUN, expectedVersion: latest, state });
     }
-    const state = { ...held.state, approved: true };
-    await saver.save({ run: RUN, expectedVersion: held, state, name: 'approved' });
+    const state = { ...latest.state, approved: true };
+    await saver.save({ run: RUN, expectedVersion: latest, state, name: 'approved' });
     return { store: () => store<{ text: string }>(options), stored };
   }
 
@@ -77,17 +77,17 @@ describe('a forged record', () => {
   });
 
   test.each([-1e12, 1.5, 2, 7, '1', {}])('cannot have the anchor %j', async (anchor) => {
-    const { store } = await standingOn(anchor);
+    const { store } = await forgedAnchor(anchor);
     await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
     await expect(store().prune(RUN, { keepLast: 1 })).rejects.toMatchObject({ code: 'DAMAGED' });
   });
 
-  test('is no anchor when it has no snapshot', async () => {
-    const { store } = await standingOn(0);
+  test('cannot have an anchor without a snapshot', async () => {
+    const { store } = await forgedAnchor(0);
     await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
   });
 
-  async function standingOn(anchor: unknown) {
+  async function forgedAnchor(anchor: unknown) {
     const { store, stored } = scene();
     await store().save({ run: RUN, state: randomText(1, 2000) });
     await store().update(RUN, (text) => `${text}!`);
@@ -100,7 +100,7 @@ describe('a forged record', () => {
     return { store };
   }
 
-  test('counts as one problem far after the others, not as one per missing checkpoint', async () => {
+  test('far after the others counts as one problem, not as one for each missing checkpoint', async () => {
     const { store, stored, storage } = scene();
     await store().save({ run: RUN, state: 1 });
     const last = { ...(await stored().record(1)), key: 'c9999999999' };
@@ -110,7 +110,7 @@ describe('a forged record', () => {
   });
 
   test.each(['null', '5', '{"s":null}', '{"s":{"state":1}}', '{"s":{"state":1,"results":{"a":1}}}', '{"p":5}'])(
-    'whose body is %s is damaged, and nothing else',
+    'is reported as DAMAGED when its body is %s',
     async (body) => {
       const { store, stored } = scene();
       await store().save({ run: RUN, state: 1 });
@@ -141,7 +141,7 @@ describe('a forged record', () => {
 });
 
 describe('a run whose newest checkpoints were removed', () => {
-  test('is not loaded as a shorter run, up to the version in its head', async () => {
+  test('is not loaded as a shorter run if its head has a later version', async () => {
     const { store, stored } = scene();
     await store<number>().save({ run: RUN, state: 1 });
     await store<number>().update(RUN, () => 2, { status: 'SUCCEEDED' });
@@ -157,10 +157,10 @@ describe('a run whose newest checkpoints were removed', () => {
 describe('a record under an unescaped key', () => {
   test('stops neither a sweep nor a collection', async () => {
     const { store, storage, clock } = scene();
-    await store().save({ run: RUN, state: 1, retentionSeconds: 1 });
-    const places = { due: { group: dueGroup('evil/%zz'), order: '000000000000001' } };
+    await store().save({ run: RUN, state: 1, retention: { seconds: 1 } });
+    const lists = { due: { group: dueGroup('evil/%zz'), order: '000000000000001' } };
     await storage.records.commit([
-      { put: { partition: 'evil/%zz', key: 'cz', revision: 'r', meta: '1{}', lists: places }, when: 'absent' },
+      { put: { partition: 'evil/%zz', key: 'cz', revision: 'r', meta: '1{}', lists }, when: 'absent' },
     ]);
     await storage.payloads.put('100%/x', 'abandoned-orphan', Buffer.from('x'));
     clock.now += 2 * DAY;
@@ -168,7 +168,7 @@ describe('a record under an unescaped key', () => {
     expect(await store().collect({ everyTenant: true })).toMatchObject({ payloadsRemoved: 1, failed: [] });
   });
 
-  test('is left alone when it is not of Waitstate', async () => {
+  test('is not removed when Waitstate did not write it', async () => {
     const { store, storage, clock } = scene();
     await storage.payloads.put('logs/2024', 'app.log', Buffer.from('x'));
     clock.now += 2 * DAY;
@@ -232,11 +232,11 @@ describe('a data key', () => {
   });
 });
 
-describe('harmful input', () => {
-  test('is rejected: an excessive retention, a writer that is not text, a clock without a time', async () => {
+describe('invalid input', () => {
+  test('is rejected if it is an excessive retention, a writer that is not text, or a clock that returns NaN', async () => {
     const { store } = scene();
-    const forEver = store().save({ run: RUN, state: 1, retentionSeconds: Number.MAX_VALUE });
-    await expect(forEver).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    const endless = store().save({ run: RUN, state: 1, retention: { days: Number.MAX_VALUE } });
+    await expect(endless).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect(() => store({ writer: 5 as unknown as string })).toThrow(/`writer` must be text/);
     await expect(store({ clock: () => Number.NaN }).save({ run: RUN, state: 1 })).rejects.toThrow(
       /The result of `clock` must be/,
@@ -246,9 +246,9 @@ describe('harmful input', () => {
 
   test.each([
     ['numbers', [5]],
-    ['wider elements', [new Uint16Array(4)]],
-    ['nothing', [null]],
-  ])('is rejected: a stream of %s', async (_, pieces) => {
+    ['two-byte elements', [new Uint16Array(4)]],
+    ['null', [null]],
+  ])('is rejected if it is a stream of %s', async (_, pieces) => {
     const { store } = scene();
     const stream = (async function* () {
       yield* pieces as unknown[] as Uint8Array[];
@@ -257,7 +257,7 @@ describe('harmful input', () => {
     await expect(save).rejects.toThrow(/Each chunk of the stream of a payload must be a Uint8Array/);
   });
 
-  test('is read correctly: a stream that reuses one buffer for all chunks, also when encrypted', async () => {
+  test('does not include a stream that reuses one buffer for all chunks, which is saved correctly', async () => {
     const { store } = scene();
     const keys = localKeys({ current: 'k', keys: { k: randomBytes(32) } });
     const buffer = Buffer.alloc(1000);
@@ -271,7 +271,7 @@ describe('harmful input', () => {
     );
   });
 
-  test('is not read to its end: a payload that became larger than it was', async () => {
+  test('is not read to its end if it is a payload that has grown in the storage', async () => {
     const { store, storage, stored } = scene();
     await store().save({ run: RUN, state: { log: payload('xy') } });
     const [{ id } = { id: '' }] = await stored().payloads();
@@ -304,7 +304,7 @@ describe('a folder', () => {
     await store.close();
   });
 
-  test('does not wait for a lock from the future', async () => {
+  test('does not wait for a lock file that is dated in the future', async () => {
     const folder = join(await mkdtemp(join(tmpdir(), 'waitstate-forged-')), 'data');
     const store = embeddedStore({ folder });
     await store.save({ run: RUN, state: payload('one') });

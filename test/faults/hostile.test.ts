@@ -14,7 +14,7 @@ import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { awsStorage } from '../engines/engines.ts';
 import { smallDisk } from '../storage/embedded/small-disk.ts';
-import { clockAt, DAY, HOUR, MINUTE, SECOND } from './clock.ts';
+import { clockAt, DAY, HOUR, MINUTE } from './clock.ts';
 import { type Fault, failingStorage } from './failing-storage.ts';
 import { expectNoOrphans, expectSoundRun, payloadIdsOf, recordsOf } from './invariants.ts';
 import { noise, randomFrom } from './seeded.ts';
@@ -23,8 +23,8 @@ import { withInlineBytes } from './storages.ts';
 const RUN = 'run';
 const MEGABYTE = 1 << 20;
 
-/** The id of a run that is of this test run alone, also on a table that outlives it. */
-const fresh = (run: string): string => `${inject('testRun')} ${run}`;
+/** The id of a run that only this test run uses, even on a table that outlives it. */
+const uniqueId = (run: string): string => `${inject('testRun')} ${run}`;
 
 let folder: string;
 let storages: Record<'memory' | 'embedded' | 'aws', Storage>;
@@ -37,20 +37,20 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
+describe.each(['memory', 'embedded', 'aws'] as const)('a checkpoint store on %s', (kind) => {
   test.each([
     ['undefined', undefined],
     ['an empty text', ''],
     ['an empty object', {}],
     ['an empty list', []],
     ['null', null],
-    ['no bytes', new Uint8Array()],
-    ['a payload of no bytes', { seen: payload('') }],
+    ['an empty byte array', new Uint8Array()],
+    ['an empty payload', { seen: payload('') }],
   ])('round-trips a state that is %s', async (what, state) => {
-    const run = fresh(`empty ${what}`);
+    const run = uniqueId(`empty ${what}`);
     await createCheckpointStore(storages[kind]).save({ run, state });
     const { state: loaded } = await createCheckpointStore<typeof state>(storages[kind]).load(run);
-    if (what.startsWith('a payload'))
+    if (what === 'an empty payload')
       expect(await (loaded as { seen: ReturnType<typeof payload> }).seen.text()).toBe('');
     else expect(loaded).toEqual(state);
     expect((await createCheckpointStore(storages[kind]).verify(run)).problems).toEqual([]);
@@ -58,50 +58,28 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
 
   test('starts a run without a state', async () => {
     const store = createCheckpointStore(storages[kind]);
-    await store.save({ run: fresh('no state') });
-    expect(await store.load(fresh('no state'))).toMatchObject({ version: 1, state: undefined, toolResults: {} });
+    await store.save({ run: uniqueId('no state') });
+    expect(await store.load(uniqueId('no state'))).toMatchObject({ version: 1, state: undefined, toolResults: {} });
   });
 
-  test('a state of 50 MB is saved and loaded, and a small change to it is a small write', async () => {
-    const store = createCheckpointStore<{ log: string[] }>(storages[kind]);
-    const log = Array.from({ length: 50 }, (_, index) => String(index).padEnd(64, 'x') + incompressible(index));
-    await store.save({ run: fresh('large'), state: { log } });
-    await store.update(fresh('large'), (draft) => void draft.log.push('small'));
-    const { state, bytes } = await createCheckpointStore<{ log: string[] }>(storages[kind]).load(fresh('large'));
-    expect(state.log.length).toBe(51);
-    expect(state.log.every((line, index) => line === (log[index] ?? 'small'))).toBe(true);
-    expect(bytes).toBeLessThan(1000);
-    await store.delete(fresh('large'));
-  });
-
-  test('a state of depth 10,000 is refused with its path, and nothing is written', async () => {
+  test('rejects a state of depth 10,000 with its path, and writes nothing', async () => {
     let deep: unknown = 'bottom';
     for (let level = 0; level < 10_000; level++) deep = { in: deep };
     const store = createCheckpointStore(storages[kind]);
-    const refusal = { code: 'UNSUPPORTED_VALUE', message: expect.stringMatching(/^state\.in\.in/) };
-    await expect(store.save({ run: fresh('deep'), state: deep })).rejects.toMatchObject(refusal);
-    await expect(store.load(fresh('deep'))).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
-    expect(await payloadIdsOf(storages[kind], fresh('deep'))).toEqual([]);
-    await store.save({ run: fresh('deep'), state: {} });
-    await expect(store.update(fresh('deep'), () => deep)).rejects.toMatchObject(refusal);
+    const rejection = { code: 'UNSUPPORTED_VALUE', message: expect.stringMatching(/^state\.in\.in/) };
+    await expect(store.save({ run: uniqueId('deep'), state: deep })).rejects.toMatchObject(rejection);
+    await expect(store.load(uniqueId('deep'))).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    expect(await payloadIdsOf(storages[kind], uniqueId('deep'))).toEqual([]);
+    await store.save({ run: uniqueId('deep'), state: {} });
+    await expect(store.update(uniqueId('deep'), () => deep)).rejects.toMatchObject(rejection);
     await expect(
-      store.save({ run: fresh('deep'), expectedVersion: 1, toolResults: { call: deep } }),
+      store.save({ run: uniqueId('deep'), expectedVersion: 1, toolResults: { call: deep } }),
     ).rejects.toMatchObject({
       code: 'UNSUPPORTED_VALUE',
     });
-    expect(await store.save({ run: fresh('deep'), expectedVersion: 1, state: { goes: 'on' } })).toMatchObject({
+    expect(await store.save({ run: uniqueId('deep'), expectedVersion: 1, state: { still: 'works' } })).toMatchObject({
       version: 2,
     });
-  });
-
-  test('a state of 100,000 keys is saved and loaded, and one key of it is a small write', async () => {
-    const store = createCheckpointStore<Record<string, number>>(storages[kind]);
-    const state = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key ${index}`, index]));
-    await store.save({ run: fresh('wide'), state });
-    await store.update(fresh('wide'), (draft) => void Object.assign(draft, { 'key 5': -1 }));
-    const loaded = await createCheckpointStore<Record<string, number>>(storages[kind]).load(fresh('wide'));
-    expect(loaded.state).toEqual({ ...state, 'key 5': -1 });
-    expect(loaded.bytes).toBeLessThan(1000);
   });
 
   const long = 'x'.repeat(600_000);
@@ -115,43 +93,35 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
     ['label name', { labels: { [long]: 'label' } }],
     ['tag', { tags: [long] }],
   ])('rejects a huge %s, and the run continues unaffected', async (what, fields) => {
-    const run = fresh(`huge ${what}`);
+    const run = uniqueId(`huge ${what}`);
     const store = createCheckpointStore(storages[kind]);
-    await expect(refusalOf(store.save({ run, state: 0, ...fields }))).resolves.toMatch(
+    await expect(errorCodeOf(store.save({ run, state: 0, ...fields }))).resolves.toMatch(
       /INVALID_INPUT|RECORD_TOO_LARGE/,
     );
     await expect(store.load(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     await store.save({ run, state: 1 });
-    await expect(refusalOf(store.save({ run, expectedVersion: 1, state: 2, ...fields }))).resolves.toMatch(
+    await expect(errorCodeOf(store.save({ run, expectedVersion: 1, state: 2, ...fields }))).resolves.toMatch(
       /INVALID_INPUT|RECORD_TOO_LARGE/,
     );
-    await expect(refusalOf(store.update(run, () => 3, fields))).resolves.toMatch(/INVALID_INPUT|RECORD_TOO_LARGE/);
+    await expect(errorCodeOf(store.update(run, () => 3, fields))).resolves.toMatch(/INVALID_INPUT|RECORD_TOO_LARGE/);
     expect(await store.save({ run, expectedVersion: 1, state: 4 })).toMatchObject({ version: 2, state: 4 });
     expect((await store.verify(run)).problems).toEqual([]);
   });
 });
 
-/** A megabyte that zstd cannot make much smaller, quickly. */
-function incompressible(seed: number): string {
-  const random = randomFrom(seed);
-  const bytes = Buffer.alloc((MEGABYTE * 3) / 4);
-  for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE(Math.floor(random() * 2 ** 32), at);
-  return bytes.toString('base64');
-}
-
-const refusalOf = (promise: Promise<unknown>): Promise<string> =>
+const errorCodeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
-    () => 'nothing: it was done',
+    () => 'SUCCEEDED',
     (error) => (isWaitstateError(error) ? error.code : String(error)),
   );
 
 describe('a payload that is larger than memory', () => {
   const MEGABYTES = Number(process.env.STREAMED_MEGABYTES ?? 256);
 
-  test.each(['in plain', 'encrypted'])('is streamed both ways, %s', async (how) => {
+  test.each(['unencrypted', 'encrypted'])('is streamed in both directions, %s', async (encryption) => {
     const child = fileURLToPath(new URL('./child-streaming.ts', import.meta.url));
-    const into = join(folder, `streamed ${how}`);
-    const args = ['--max-old-space-size=64', child, into, String(MEGABYTES), how];
+    const into = join(folder, `streamed ${encryption}`);
+    const args = ['--max-old-space-size=64', child, into, String(MEGABYTES), encryption];
     const { stdout } = await promisify(execFile)(process.execPath, args);
     const { bytes, same, grown } = JSON.parse(stdout);
     expect({ bytes, same }).toEqual({ bytes: MEGABYTES * MEGABYTE, same: true });
@@ -165,7 +135,7 @@ interface Log {
   readonly log: readonly unknown[];
 }
 
-/** Stores on one memory, the first of which meets faults. */
+/** Stores on one storage in memory; `store` meets faults. */
 function faulty(next: () => Fault, code: 'STORAGE_UNAVAILABLE' | 'STORAGE_FULL' = 'STORAGE_UNAVAILABLE') {
   const clock = clockAt();
   const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);
@@ -173,7 +143,7 @@ function faulty(next: () => Fault, code: 'STORAGE_UNAVAILABLE' | 'STORAGE_FULL' 
   return { clock, storage, open, store: open(failingStorage(storage, next, code)) };
 }
 
-async function someRun(store: CheckpointStore<Log>): Promise<void> {
+async function createRun(store: CheckpointStore<Log>): Promise<void> {
   await store.save({ run: RUN, state: { log: [noise('large', 5000), payload(noise('page', 900))] } });
   await store.update(RUN, ({ log }) => ({ log: [...log, 'small'] }), { name: 'second' });
   await store.save({ run: RUN, expectedVersion: 2, state: { log: [noise('another', 6000)] } });
@@ -183,7 +153,7 @@ describe('a disk that fills up', () => {
   test('loses nothing, and the run continues when there is space again', async () => {
     let full = false;
     const { store, open, storage, clock } = faulty(() => (full ? 'fails' : undefined), 'STORAGE_FULL');
-    await someRun(store);
+    await createRun(store);
     const before = await expectSoundRun(open(), RUN);
     full = true;
     const attempts = [
@@ -256,11 +226,11 @@ describe('a lost response', () => {
   test.each(operations)('does not apply %s twice, whichever response is lost', async (_, versions, run) => {
     for (let lost = 1; ; lost++) {
       let calls = Number.NEGATIVE_INFINITY;
-      const { store, open, storage, clock } = faulty(() => (++calls === lost ? 'answer lost' : undefined));
-      await someRun(store);
+      const { store, open, storage, clock } = faulty(() => (++calls === lost ? 'response lost' : undefined));
+      await createRun(store);
       calls = 0;
-      const first = await refusalOf(run(store));
-      if (first === 'nothing: it was done') {
+      const first = await errorCodeOf(run(store));
+      if (first === 'SUCCEEDED') {
         expect(lost).toBeGreaterThan(1);
         return;
       }
@@ -279,7 +249,7 @@ describe('a lost response', () => {
 
   test('turns a first save without a write id into a conflict that shows the stored checkpoint', async () => {
     let calls = 0;
-    const { store, open } = faulty(() => (++calls === 1 ? 'answer lost' : undefined));
+    const { store, open } = faulty(() => (++calls === 1 ? 'response lost' : undefined));
     await expect(store.save({ run: RUN, state: { log: ['mine'] } })).rejects.toMatchObject({
       code: 'STORAGE_UNAVAILABLE',
     });
@@ -297,10 +267,10 @@ describe('a lost response', () => {
   ])('lets you retry %s', async (_, run, end) => {
     for (let lost = 1; ; lost++) {
       let calls = Number.NEGATIVE_INFINITY;
-      const { store, open, storage, clock } = faulty(() => (++calls === lost ? 'answer lost' : undefined));
-      await someRun(store);
+      const { store, open, storage, clock } = faulty(() => (++calls === lost ? 'response lost' : undefined));
+      await createRun(store);
       calls = 0;
-      if ((await refusalOf(run(store))) === 'nothing: it was done') return;
+      if ((await errorCodeOf(run(store))) === 'SUCCEEDED') return;
       await run(store);
       const sound = await expectSoundRun(open(), RUN);
       if (typeof end === 'string') expect(sound).toBe(end);
@@ -337,12 +307,12 @@ describe('writers whose clocks differ', () => {
   });
 
   test.each([30 * MINUTE, 59 * MINUTE, 2 * HOUR, 3 * DAY])(
-    'do not expire a run early: %i ms behind',
+    'do not expire a run early when one clock is %i ms behind',
     async (behind) => {
       const { clock, open } = writers();
       const right = open();
       const slow = open(() => -behind);
-      await right.save({ run: RUN, state: { log: [] }, retentionSeconds: (5 * HOUR) / SECOND });
+      await right.save({ run: RUN, state: { log: [] }, retention: { hours: 5 } });
       clock.now += 59 * MINUTE;
       await right.update(RUN, ({ log }) => ({ log: [...log, 'right'] }));
       const end = clock.now + 5 * HOUR;

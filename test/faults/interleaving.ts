@@ -5,7 +5,7 @@ import { randomFrom } from './seeded.ts';
 /** Chooses which of the waiting actors continues. */
 export type Choose = (waiting: number) => number;
 
-/** Lets several actors run at once, one call to their storage at a time, in an order that is chosen call by call. */
+/** Runs several actors concurrently, one storage call at a time, in an order that is chosen call by call. */
 export class Interleaving {
   readonly #waiting: (() => void)[][];
   #started = false;
@@ -22,11 +22,11 @@ export class Interleaving {
 
   async run<T>(actors: readonly (() => Promise<T>)[], choose: Choose): Promise<PromiseSettledResult<T>[]> {
     this.#started = true;
-    const over = new Set<number>();
-    const results = actors.map((actor, index) => actor().finally(() => over.add(index)));
+    const finished = new Set<number>();
+    const results = actors.map((actor, index) => actor().finally(() => finished.add(index)));
     const all = Promise.allSettled(results);
-    while (over.size < actors.length) {
-      await this.#settled(over);
+    while (finished.size < actors.length) {
+      await this.#settled(finished);
       const ready = this.#waiting.filter(({ length }) => length > 0);
       if (ready.length > 0) ready[choose(ready.length)]?.shift()?.();
     }
@@ -34,42 +34,40 @@ export class Interleaving {
     return all;
   }
 
-  /**
-   * Until every actor waits for its turn or has finished. What they do in between takes only time of this process.
-   */
-  async #settled(over: ReadonlySet<number>): Promise<void> {
+  /** Resolves when every actor waits for its turn or has finished. */
+  async #settled(finished: ReadonlySet<number>): Promise<void> {
     for (let tries = 0; tries < 1_000_000; tries++) {
       await setImmediate();
-      if (this.#waiting.every(({ length }, actor) => length > 0 || over.has(actor))) return;
+      if (this.#waiting.every(({ length }, actor) => length > 0 || finished.has(actor))) return;
     }
     throw new Error('An actor neither calls its storage nor ends.');
   }
 
   /** The storage as one actor sees it. */
   storageFor(actor: number, storage: Storage): Storage {
-    const inTurn = async <T>(run: () => Promise<T>): Promise<T> => {
+    const onTurn = async <T>(run: () => Promise<T>): Promise<T> => {
       await this.turn(actor);
       return run();
     };
     const records: RecordStore = {
       maxInlineBytes: storage.records.maxInlineBytes,
       compressesSmallBodies: storage.records.compressesSmallBodies,
-      read: (...args) => inTurn(() => storage.records.read(...args)),
-      range: (...args) => inTurn(() => storage.records.range(...args)),
-      list: (...args) => inTurn(() => storage.records.list(...args)),
-      commit: (writes) => inTurn(() => storage.records.commit(writes)),
+      read: (...args) => onTurn(() => storage.records.read(...args)),
+      range: (...args) => onTurn(() => storage.records.range(...args)),
+      list: (...args) => onTurn(() => storage.records.list(...args)),
+      commit: (writes) => onTurn(() => storage.records.commit(writes)),
       close: async () => {},
     };
     const turn = () => this.turn(actor);
     const payloads: PayloadStore = {
-      put: (...args) => inTurn(() => storage.payloads.put(...args)),
-      open: (...args) => inTurn(() => storage.payloads.open(...args)),
-      copy: (...args) => inTurn(() => storage.payloads.copy(...args)),
+      put: (...args) => onTurn(() => storage.payloads.put(...args)),
+      open: (...args) => onTurn(() => storage.payloads.open(...args)),
+      copy: (...args) => onTurn(() => storage.payloads.copy(...args)),
       async *list(prefix) {
         await turn();
         yield* storage.payloads.list(prefix);
       },
-      remove: (...args) => inTurn(() => storage.payloads.remove(...args)),
+      remove: (...args) => onTurn(() => storage.payloads.remove(...args)),
       close: async () => {},
     };
     return { records, payloads };
@@ -77,12 +75,12 @@ export class Interleaving {
 }
 
 /**
- * Ways to choose: every one there is, if those are no more than `most`; otherwise that many of them that differ at
- * their ends, and as many again at random. Each must be used to its end before the next is asked for.
+ * Orders to run in: every order, if there are at most `max`; otherwise `max` orders that differ near their ends, and as
+ * many random ones. Each must be used completely before the next one is requested.
  */
-export function* choices(most: number, seed: number): Generator<Choose> {
+export function* choices(max: number, seed: number): Generator<Choose> {
   let path: number[] = [];
-  for (let count = 0; count < most; count++) {
+  for (let count = 0; count < max; count++) {
     const taken: { chosen: number; of: number }[] = [];
     yield (waiting) => {
       const chosen = path[taken.length] ?? 0;
@@ -94,5 +92,5 @@ export function* choices(most: number, seed: number): Generator<Choose> {
     path = taken.slice(0, last + 1).map(({ chosen }, index) => (index === last ? chosen + 1 : chosen));
   }
   const random = randomFrom(seed);
-  for (let count = 0; count < most; count++) yield (waiting) => Math.floor(random() * waiting);
+  for (let count = 0; count < max; count++) yield (waiting) => Math.floor(random() * waiting);
 }

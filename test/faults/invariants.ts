@@ -11,7 +11,7 @@ import { plainOf } from './model/values.ts';
 
 export const TENANT = 'default';
 
-/** Everything that is stored of a run. */
+/** All stored records of a run. */
 export async function recordsOf(storage: Storage, run: string): Promise<readonly StoredRecord[]> {
   const records: StoredRecord[] = [];
   let after: string | undefined;
@@ -34,12 +34,12 @@ export async function contentOf({ version, kind, status, step, state, toolResult
   return { version, kind, status, step, state: await plainOf(state), toolResults: await plainOf(toolResults) };
 }
 
-/** Codes for which a run, or a checkpoint of it, may rightly not be loaded. */
+/** Error codes for a run that no longer exists or cannot be read. */
 const GONE = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED'];
 
 /**
- * What is true of a run at any moment: its versions have no gaps, it verifies, and every version that is not pruned
- * loads with all its payloads. Gives what can be loaded by version, or the code for which nothing can.
+ * Expects what is true of a run at any time: its versions have no gaps, it verifies, and every version that is not pruned
+ * loads with all its payloads. Returns the loaded content by version, or the error code if the run is gone.
  */
 export async function expectSoundRun<S>(
   store: CheckpointStore<S>,
@@ -68,12 +68,12 @@ async function loadInto<S>(loaded: Map<number, unknown>, store: CheckpointStore<
   try {
     loaded.set(version, await contentOf(await store.load(run, version)));
   } catch (error) {
-    // A prune that died halfway: what it stood on is already empty.
+    // A prune died halfway: the base of this checkpoint is already empty.
     if (!isWaitstateError(error, 'CHECKPOINT_PRUNED')) throw error;
   }
 }
 
-/** What is stored of the payloads of a run is what its checkpoints need. */
+/** The stored payloads of a run are exactly those that its checkpoints need. */
 export async function expectNoOrphans(storage: Storage, run: string): Promise<void> {
   const checkpoints = (await recordsOf(storage, run)).filter(({ key }) => parseVersion(key) > 0).map(readCheckpoint);
   const needed = payloadsInUse(checkpoints, ({ meta }) => !meta.emptied);

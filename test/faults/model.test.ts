@@ -12,10 +12,11 @@ import type { Storage } from '../../lambda/storage/ports.ts';
 import { awsStorage } from '../engines/engines.ts';
 import { type Clock, clockAt, DAY } from './clock.ts';
 import { commands } from './model/commands.ts';
-import { sameCheckpoint } from './model/comparing.ts';
+import { expectSameCheckpoint } from './model/comparing.ts';
 import { expiryOf, Model } from './model/model.ts';
 import type { World } from './model/world.ts';
-import { repeatable, seedIds } from './seeded.ts';
+import { repeatable } from './repeatable.ts';
+import { seedIds } from './seeded.ts';
 import { withInlineBytes, withPayloadTimes } from './storages.ts';
 
 vi.mock('node:crypto', async (original) => ({
@@ -32,8 +33,8 @@ const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } }
 
 let sequences = 0;
 
-/** Runs one sequence on stores of a separate tenant. */
-async function behaveAsTheModel(
+/** Runs one sequence on the model and on stores of a separate tenant, and compares them. */
+async function expectSameAsModel(
   sequence: Iterable<fc.AsyncCommand<Model, World>>,
   clock: Clock,
   on: Storage,
@@ -42,9 +43,9 @@ async function behaveAsTheModel(
   const tenant = `${inject('testRun')} ${++sequences}`;
   const storage = withInlineBytes(on, INLINE_BYTES);
   seedIds(0);
-  const reopen = (place: number) =>
+  const reopen = (index: number) =>
     createCheckpointStore(storage, {
-      ...{ tenant, clock: clock.read, writer: `process ${place}`, runsInMemory: place === 0 ? 1 : 32 },
+      ...{ tenant, clock: clock.read, writer: `process ${index}`, runsInMemory: index === 0 ? 1 : 32 },
       ...(ring && { keys: ring }),
     });
   const model = new Model(clock.now);
@@ -53,26 +54,28 @@ async function behaveAsTheModel(
     ...{ saves: new Map(), writeIds: 0 },
   };
   await fc.asyncModelRun(() => ({ model, real: world }), sequence);
-  await everythingIsThere(model, reopen(3));
-  await everythingCanGo(model, world, storage, tenant);
+  await expectAllStored(model, reopen(3));
+  await expectAllDeletable(model, world, storage, tenant);
 }
 
-async function everythingIsThere(model: Model, store: ReturnType<World['reopen']>): Promise<void> {
+async function expectAllStored(model: Model, store: ReturnType<World['reopen']>): Promise<void> {
   for (const run of model.runs.values()) {
     if (run.deletedUntil !== undefined || expiryOf(run) <= model.now) continue;
     const { id, versions, names } = run;
     const { ok, problems } = await store.verify(id);
     if (!ok) throw new Error(`Run ${id} does not verify: ${JSON.stringify(problems)}`);
-    for (const said of versions) if (!said.pruned) await sameCheckpoint(said, await store.load(id, said.version));
-    for (const name of names.keys()) await sameCheckpoint(model.load(id, { name }), await store.load(id, { name }));
+    for (const version of versions)
+      if (!version.pruned) await expectSameCheckpoint(version, await store.load(id, version.version));
+    for (const name of names.keys())
+      await expectSameCheckpoint(model.load(id, { name }), await store.load(id, { name }));
     const found: number[] = [];
     for await (const { version } of store.history(id)) found.push(version);
     if (found.join() !== versions.map(({ version }) => version).join()) throw new Error(`Run ${id} has ${found}.`);
   }
 }
 
-/** What is deleted is gone two days later, to the last record and byte. */
-async function everythingCanGo(model: Model, world: World, storage: Storage, tenant: string): Promise<void> {
+/** Two days after a deletion, no record and no payload is left. */
+async function expectAllDeletable(model: Model, world: World, storage: Storage, tenant: string): Promise<void> {
   const store = world.reopen(4);
   for (const id of model.runs.keys()) await store.delete(id);
   world.clock.now += 2 * DAY;
@@ -84,27 +87,27 @@ async function everythingCanGo(model: Model, world: World, storage: Storage, ten
     left.push(...records.map(({ key }) => `${id}/${key}`));
   }
   for await (const { id } of storage.payloads.list(escapeId('tenant', tenant))) left.push(id);
-  if (left.length > 0) throw new Error(`Everything was deleted, and this is left: ${left.join(', ')}`);
+  if (left.length > 0) throw new Error(`Everything was deleted, but these remain: ${left.join(', ')}`);
 }
 
 const sequencesOf = (maxCommands: number) => fc.commands([...commands], { maxCommands, size: 'max' });
 
-describe('any sequence of operations from three stores does what a plain list of versions does', () => {
-  test('in memory', async () => {
+describe('checkpoint stores of three processes under random operations', () => {
+  test('behave like a plain list of versions in memory', async () => {
     await fc.assert(
       fc.asyncProperty(sequencesOf(40), async (sequence) => {
         const clock = clockAt();
-        await behaveAsTheModel(sequence, clock, memoryStorage({ clock: clock.read }));
+        await expectSameAsModel(sequence, clock, memoryStorage({ clock: clock.read }));
       }),
       repeatable(400),
     );
   });
 
-  test('in memory, encrypted', async () => {
+  test('behave like a plain list of versions in memory with encryption', async () => {
     await fc.assert(
       fc.asyncProperty(sequencesOf(40), async (sequence) => {
         const clock = clockAt();
-        await behaveAsTheModel(sequence, clock, memoryStorage({ clock: clock.read }), keys);
+        await expectSameAsModel(sequence, clock, memoryStorage({ clock: clock.read }), keys);
       }),
       repeatable(150),
     );
@@ -123,24 +126,24 @@ describe('any sequence of operations from three stores does what a plain list of
       await rm(folder, { recursive: true });
     });
 
-    test('of this machine', async () => {
+    test('behave like a plain list of versions', async () => {
       await fc.assert(
         fc.asyncProperty(sequencesOf(30), async (sequence) => {
           clock.now = clockAt().now;
-          await behaveAsTheModel(sequence, clock, storage);
+          await expectSameAsModel(sequence, clock, storage);
         }),
         repeatable(25),
       );
     });
   });
 
-  test('on DynamoDB and S3', async () => {
+  test('behave like a plain list of versions on DynamoDB and S3', async () => {
     const clock = clockAt();
     const storage = withPayloadTimes(await awsStorage(), clock.read);
     await fc.assert(
       fc.asyncProperty(sequencesOf(30), async (sequence) => {
         clock.now = clockAt().now;
-        await behaveAsTheModel(sequence, clock, storage);
+        await expectSameAsModel(sequence, clock, storage);
       }),
       repeatable(15),
     );

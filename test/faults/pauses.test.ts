@@ -20,14 +20,11 @@ function processes() {
   const clock = clockAt();
   const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);
   const open = (on: Storage = storage) => createCheckpointStore<State>(on, { clock: clock.read });
-  const begin = () => open().save({ run: RUN, state: { seen: [payload('seen'), noise('again', 3000)] } });
-  return { clock, storage, open, begin };
+  const startRun = () => open().save({ run: RUN, state: { seen: [payload('seen'), noise('again', 3000)] } });
+  return { clock, storage, open, startRun };
 }
 
-/**
- * The same storage for a process that pauses once: before it looks for payloads, or before it reads all records of a
- * run.
- */
+/** The same storage for a process that pauses once, before it lists the payloads or reads all records of a run. */
 function pausing(storage: Storage, before: 'payloads' | 'records', meanwhile: () => Promise<unknown>): Storage {
   let paused = false;
   const pause = async (at: typeof before) => {
@@ -53,31 +50,31 @@ function pausing(storage: Storage, before: 'payloads' | 'records', meanwhile: ()
   };
 }
 
-describe.each(['payloads', 'records'] as const)('before it looks for %s', (before) => {
-  test('a sweeper that pauses longer than its claim removes nothing of a run that was started meanwhile', async () => {
-    const { clock, storage, open, begin } = processes();
-    await begin();
+describe.each(['payloads', 'records'] as const)('a process that pauses before it lists the %s of a run', (before) => {
+  test('removes nothing of a run that was started meanwhile when it sweeps and its claim has ended', async () => {
+    const { clock, storage, open, startRun } = processes();
+    await startRun();
     await open().delete(RUN);
     clock.now += DAY;
     const slow = open(
       pausing(storage, before, async () => {
         clock.now += HOUR;
         expect(await open().sweep()).toMatchObject({ freed: 1, failed: [] });
-        await begin();
+        await startRun();
       }),
     );
     expect(await slow.sweep()).toEqual({ expired: 0, freed: 0, failed: [] });
     expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 1);
   });
 
-  test('a delete that pauses for more than a day removes nothing of a run that was started meanwhile', async () => {
-    const { clock, storage, open, begin } = processes();
-    await begin();
+  test('removes nothing of a run that was started meanwhile when it deletes and pauses for a day', async () => {
+    const { clock, storage, open, startRun } = processes();
+    await startRun();
     const slow = open(
       pausing(storage, before, async () => {
         clock.now += DAY;
         expect(await open().sweep()).toMatchObject({ freed: 1, failed: [] });
-        await begin();
+        await startRun();
       }),
     );
     await slow.delete(RUN);
@@ -86,8 +83,8 @@ describe.each(['payloads', 'records'] as const)('before it looks for %s', (befor
 });
 
 test('a writer that pauses between its payloads and its checkpoint loses nothing to a collector within a day', async () => {
-  const { clock, storage, open, begin } = processes();
-  await begin();
+  const { clock, storage, open, startRun } = processes();
+  await startRun();
   const slow = open({
     payloads: storage.payloads,
     records: {
@@ -103,9 +100,9 @@ test('a writer that pauses between its payloads and its checkpoint loses nothing
   expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 2);
 });
 
-test('a writer that pauses for days learns that its run was deleted, and brings nothing back', async () => {
-  const { clock, storage, open, begin } = processes();
-  await begin();
+test('a writer that pauses for days learns that its run was deleted, and restores nothing', async () => {
+  const { clock, storage, open, startRun } = processes();
+  await startRun();
   const late = open();
   const seen = await late.load(RUN);
   await open().delete(RUN);
@@ -117,7 +114,7 @@ test('a writer that pauses for days learns that its run was deleted, and brings 
   await expect(late.save({ run: RUN, expectedVersion: seen, state: { seen: 1 } })).rejects.toMatchObject({
     code: 'RUN_NOT_FOUND',
   });
-  await begin();
+  await startRun();
   await expect(late.save({ run: RUN, expectedVersion: seen, state: { seen: 1 } })).rejects.toMatchObject({
     code: 'STALE_VERSION',
   });

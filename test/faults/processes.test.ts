@@ -11,24 +11,25 @@ import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { s3PayloadStore } from '../../lambda/storage/s3/s3-payloads.ts';
+import { repeats } from '../deep.ts';
 import { dynamoClient, freshBucket, freshTable, s3Client } from '../engines/engines.ts';
 import type { Counted } from './child-saving.ts';
 import { randomFrom } from './seeded.ts';
 
 const CHILD = fileURLToPath(new URL('./child-saving.ts', import.meta.url));
 
-interface Place {
-  /** The environment in which a child finds the storage. */
+interface SharedStorage {
+  /** The environment variables with which a child process finds the storage. */
   readonly env: Readonly<Record<string, string>>;
   readonly storage: Storage;
 }
 
-async function inFolder(): Promise<Place> {
+async function inFolder(): Promise<SharedStorage> {
   const folder = await mkdtemp(join(tmpdir(), 'waitstate-processes-'));
   return { env: { WAITSTATE_FOLDER: folder }, storage: embeddedStorage({ folder }) };
 }
 
-async function onAws(): Promise<Place> {
+async function onAws(): Promise<SharedStorage> {
   const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
   const endpoint = (name: 'dynamodb' | 's3') => {
     const engine = inject(name);
@@ -49,65 +50,70 @@ async function onAws(): Promise<Place> {
   };
 }
 
-const begin = ({ env }: Place, ...args: string[]): ChildProcess =>
+const spawnChild = ({ env }: SharedStorage, ...args: string[]): ChildProcess =>
   spawn(process.execPath, [CHILD, ...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
 
 /** The output of a child line by line, and its errors after it has exited. */
-function listen(child: ChildProcess) {
+function readOutput(child: ChildProcess) {
   let errors = '';
   child.stderr?.on('data', (data) => {
     errors += data;
   });
   const lines = child.stdout && createInterface({ input: child.stdout });
-  return { errors: () => errors, lines, over: once(child, 'close') };
+  return { errors: () => errors, lines, closed: once(child, 'close') };
 }
 
-/** Lets a child save until it has confirmed a number of versions, and kills it a little later. */
-async function saveAndDie(place: Place, run: string, confirmations: number, later: number): Promise<readonly number[]> {
-  const child = begin(place, 'save', run);
-  const { lines, over, errors } = listen(child);
+/** Lets a child save until it has confirmed a number of versions, kills it after a delay, and returns them. */
+async function saveUntilKilled(
+  shared: SharedStorage,
+  run: string,
+  confirmations: number,
+  delay: number,
+): Promise<readonly number[]> {
+  const child = spawnChild(shared, 'save', run);
+  const { lines, closed, errors } = readOutput(child);
   const confirmed: number[] = [];
   lines?.on('line', (line) => {
     confirmed.push(Number(line));
     // Somewhere in the middle of the saves that follow.
-    if (confirmed.length === confirmations) setTimeout(() => child.kill('SIGKILL'), later);
+    if (confirmed.length === confirmations) setTimeout(() => child.kill('SIGKILL'), delay);
   });
-  const [, signal] = await over;
+  const [, signal] = await closed;
   if (signal !== 'SIGKILL') throw new Error(`The child exited before it was killed: ${errors()}`);
   return confirmed;
 }
 
 describe.each([
-  ['in a folder', inFolder, 8],
-  ['on DynamoDB and S3', onAws, 5],
+  ['in a folder', inFolder, repeats(2, 8)],
+  ['on DynamoDB and S3', onAws, repeats(2, 5)],
 ] as const)('processes %s', (_, open, kills) => {
   const killed = `killed ${inject('testRun')}`;
   const counter = `counter ${inject('testRun')}`;
-  let place: Place;
+  let shared: SharedStorage;
   beforeAll(async () => {
-    place = await open();
+    shared = await open();
   });
   afterAll(async () => {
-    await place.storage.records.close();
-    const { WAITSTATE_FOLDER: folder } = place.env;
+    await shared.storage.records.close();
+    const { WAITSTATE_FOLDER: folder } = shared.env;
     if (folder) await rm(folder, { recursive: true });
   });
 
-  test('that are killed while they save keep all confirmed saves, and the next process continues from there', async () => {
+  test('keep all confirmed saves when they are killed, and the next process continues from there', async () => {
     const random = randomFrom(3);
     const confirmed: number[] = [];
     for (let kill = 0; kill < kills; kill++) {
-      const versions = await saveAndDie(place, killed, 1 + Math.floor(random() * 20), random() * 30);
+      const versions = await saveUntilKilled(shared, killed, 1 + Math.floor(random() * 20), random() * 30);
       const [first = 0] = versions;
-      // What was saved and not said is there too, at most one write of each process.
+      // A killed process may have saved one version that it did not confirm.
       expect(first - (confirmed.at(-1) ?? 0)).toBeGreaterThanOrEqual(1);
       expect(first - (confirmed.at(-1) ?? 0)).toBeLessThanOrEqual(2);
       confirmed.push(...versions);
     }
-    const store = createCheckpointStore<Counted>(place.storage);
+    const store = createCheckpointStore<Counted>(shared.storage);
     const { version, state } = await store.load(killed);
     expect(version).toBeGreaterThanOrEqual(confirmed.at(-1) ?? 0);
-    // Each process counted on from what the one before it had saved.
+    // Each process continued with the count that the previous one had saved.
     expect(state.count).toBe(version);
     const versions: number[] = [];
     for await (const found of store.history(killed)) versions.push(found.version);
@@ -116,19 +122,19 @@ describe.each([
     for (const at of confirmed) expect((await store.load(killed, at)).state.count).toBe(at);
   });
 
-  test('ten at once that update one counter count right', async () => {
-    const store = createCheckpointStore<Counted>(place.storage);
+  test('count correctly when ten of them update one counter concurrently', async () => {
+    const store = createCheckpointStore<Counted>(shared.storage);
     await store.save({ run: counter, expectedVersion: 0, state: { count: 0, log: [] } });
     const TIMES = 5;
     const versions = await Promise.all(
       Array.from({ length: 10 }, async () => {
-        const child = begin(place, 'count', counter, String(TIMES));
-        const { lines, over, errors } = listen(child);
-        const said: number[] = [];
-        lines?.on('line', (line) => said.push(Number(line)));
-        const [code] = await over;
+        const child = spawnChild(shared, 'count', counter, String(TIMES));
+        const { lines, closed, errors } = readOutput(child);
+        const confirmed: number[] = [];
+        lines?.on('line', (line) => confirmed.push(Number(line)));
+        const [code] = await closed;
         if (code !== 0) throw new Error(`A child ended with ${code}: ${errors()}`);
-        return said;
+        return confirmed;
       }),
     );
     const { version, state } = await store.load(counter);

@@ -2,12 +2,14 @@ import { describe, expect, test, vi } from 'vitest';
 import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
+import { repeats } from '../deep.ts';
 import { DAY, HOUR, MINUTE, SECOND } from './clock.ts';
 import { choices } from './interleaving.ts';
 import { expectSoundRun } from './invariants.ts';
 import {
   advancingTime,
   collecting,
+  createRun,
   deleting,
   forking,
   loading,
@@ -21,7 +23,6 @@ import {
   saving,
   savingPayloads,
   shredding,
-  someRun,
   sweeping,
   updating,
   verifying,
@@ -41,30 +42,34 @@ vi.mock('node:timers/promises', async (original) => ({
   setTimeout: async () => {},
 }));
 
-// At most twice this many orders of each race; RACES asks for more.
-const MOST = Number(process.env.RACES ?? 30);
+// Each race runs in at most twice this many orders; set RACES for more.
+const MAX_ORDERS = Number(process.env.RACES ?? repeats(8, 30));
 
-const wins = (outcomes: readonly PromiseSettledResult<unknown>[]): number =>
+const countFulfilled = (outcomes: readonly PromiseSettledResult<unknown>[]): number =>
   outcomes.filter(({ status }) => status === 'fulfilled').length;
 
 const GONE = ['RUN_DELETED', 'RUN_NOT_FOUND'];
-const deletedBy = { mayGo: GONE };
+const mayBeDeleted = { mayBeGone: GONE };
 
 const RACES: readonly Race[] = [
-  { actors: [saving(), saving()], check: (outcomes) => expect(wins(outcomes)).toBe(1) },
+  { actors: [saving(), saving()], check: (outcomes) => expect(countFulfilled(outcomes)).toBe(1) },
   {
     actors: [saving({}, [], false), saving({ status: 'SUCCEEDED' })],
-    check: (outcomes) => expect(wins(outcomes)).toBe(1),
+    check: (outcomes) => expect(countFulfilled(outcomes)).toBe(1),
   },
   {
     actors: [savingPayloads(), saving({ name: 'x' }), saving({ name: 'x' })],
-    check: (outcomes) => expect(wins(outcomes)).toBe(1),
+    check: (outcomes) => expect(countFulfilled(outcomes)).toBe(1),
   },
   {
     actors: [saving({ name: 'middle', moveName: true }), saving({ name: 'middle', moveName: true }, [], false)],
-    check: (outcomes) => expect(wins(outcomes)).toBe(1),
+    check: (outcomes) => expect(countFulfilled(outcomes)).toBe(1),
   },
-  { actors: [recreating, recreating], prepare: async () => {}, check: (outcomes) => expect(wins(outcomes)).toBe(1) },
+  {
+    actors: [recreating, recreating],
+    prepare: async () => {},
+    check: (outcomes) => expect(countFulfilled(outcomes)).toBe(1),
+  },
   {
     actors: [updating('a'), updating('b'), updating('c', [], false)],
     async check(_, { open }) {
@@ -72,9 +77,9 @@ const RACES: readonly Race[] = [
       expect([version, [...state.log.slice(1)].sort()]).toEqual([NEWEST + 3, ['a', 'b', 'c']]);
     },
   },
-  { actors: [savingPayloads(['RUN_DELETED']), deleting], ...deletedBy },
-  { actors: [saving({ status: 'FAILED' }, ['RUN_DELETED'], false), deleting], ...deletedBy },
-  { actors: [updating('a', ['RUN_DELETED']), deleting], ...deletedBy },
+  { actors: [savingPayloads(['RUN_DELETED']), deleting], ...mayBeDeleted },
+  { actors: [saving({ status: 'FAILED' }, ['RUN_DELETED'], false), deleting], ...mayBeDeleted },
+  { actors: [updating('a', ['RUN_DELETED']), deleting], ...mayBeDeleted },
   { actors: [savingPayloads(), pruning()], prunes: true },
   { actors: [updating('a'), pruning(), collecting], prunes: true, later: 2 * DAY },
   { actors: [pruning(), pruning()], prunes: true },
@@ -88,16 +93,16 @@ const RACES: readonly Race[] = [
       advancingTime(MINUTE + 2 * SECOND),
     ],
     prepare: runNearExpiry,
-    ...deletedBy,
+    ...mayBeDeleted,
     check([saved, swept], _, sound) {
-      // Whoever was faster, and never both.
+      // The faster one wins, and never both.
       const gone = swept?.status === 'fulfilled' && JSON.stringify(swept.value).includes('"swept":1');
       if (saved?.status === 'fulfilled' || gone) expect(gone).toBe(saved?.status === 'rejected');
       if (saved?.status === 'fulfilled') expect(sound).not.toBeTypeOf('string');
     },
   },
   { actors: [rewinding(['CHECKPOINT_PRUNED']), pruning()], prunes: true },
-  { actors: [rewinding(['RUN_DELETED']), deleting], ...deletedBy },
+  { actors: [rewinding(['RUN_DELETED']), deleting], ...mayBeDeleted },
   { actors: [rewinding(), saving()] },
   {
     actors: [
@@ -106,12 +111,15 @@ const RACES: readonly Race[] = [
       { does: 'undoes', run: (store) => store.undo(RUN) },
     ],
   },
-  { actors: [forking(['RUN_DELETED']), deleting], ...deletedBy },
+  { actors: [forking(['RUN_DELETED']), deleting], ...mayBeDeleted },
   { actors: [forking(['CHECKPOINT_PRUNED']), pruning()], prunes: true },
-  { actors: [forking(['RUN_EXISTS']), forking(['RUN_EXISTS'])], check: (outcomes) => expect(wins(outcomes)).toBe(1) },
+  {
+    actors: [forking(['RUN_EXISTS']), forking(['RUN_EXISTS'])],
+    check: (outcomes) => expect(countFulfilled(outcomes)).toBe(1),
+  },
   { actors: [forking(), collecting], prepare: withOrphans, later: 2 * DAY },
   { actors: [loading(['CHECKPOINT_PRUNED']), pruning()], prunes: true },
-  { actors: [loading(['RUN_DELETED']), deleting], ...deletedBy },
+  { actors: [loading(['RUN_DELETED']), deleting], ...mayBeDeleted },
   { actors: [loadingNewest(), pruning(), updating('a')], prunes: true },
   {
     actors: [
@@ -125,35 +133,35 @@ const RACES: readonly Race[] = [
     ],
     prunes: true,
   },
-  { actors: [loadingNewest(['RUN_DELETED']), deleting], ...deletedBy },
+  { actors: [loadingNewest(['RUN_DELETED']), deleting], ...mayBeDeleted },
   { actors: [verifying([]), pruning()], prunes: true },
   { actors: [verifying([]), savingPayloads()] },
-  { actors: [verifying(['RUN_DELETED']), deleting], ...deletedBy },
-  { actors: [deleting, deleting], ...deletedBy },
-  { actors: [deleting, collecting], later: 2 * DAY, ...deletedBy },
+  { actors: [verifying(['RUN_DELETED']), deleting], ...mayBeDeleted },
+  { actors: [deleting, deleting], ...mayBeDeleted },
+  { actors: [deleting, collecting], later: 2 * DAY, ...mayBeDeleted },
   {
     actors: [sweeping, sweeping, recreating],
     async prepare(scene) {
-      await someRun(scene);
+      await createRun(scene);
       await scene.open().delete(RUN);
     },
     later: DAY,
-    ...deletedBy,
-    check([, , begun], _, sound) {
-      if (begun?.status === 'fulfilled') expect(sound).not.toBeTypeOf('string');
+    ...mayBeDeleted,
+    check([, , created], _, sound) {
+      if (created?.status === 'fulfilled') expect(sound).not.toBeTypeOf('string');
     },
   },
   {
     // The first sweeper takes longer than the hour that it claimed.
     actors: [sweeping, sweeping, advancingTime(HOUR), recreating],
     async prepare(scene) {
-      await someRun(scene);
+      await createRun(scene);
       await scene.open().delete(RUN);
     },
     later: DAY,
-    ...deletedBy,
-    check([, , , begun], _, sound) {
-      if (begun?.status === 'fulfilled') expect(sound).not.toBeTypeOf('string');
+    ...mayBeDeleted,
+    check([, , , created], _, sound) {
+      if (created?.status === 'fulfilled') expect(sound).not.toBeTypeOf('string');
     },
   },
   { actors: [collecting, savingPayloads()], prepare: withOrphans, later: 2 * DAY },
@@ -164,9 +172,13 @@ const RACES: readonly Race[] = [
     later: 2 * DAY,
     prunes: true,
   },
-  { actors: [shredding, savingPayloads(['RUN_SHREDDED'])], encrypted: true, mayGo: ['RUN_SHREDDED'] },
-  { actors: [shredding, updating('a', ['RUN_SHREDDED'], false)], encrypted: true, mayGo: ['RUN_SHREDDED'] },
-  { actors: [shredding, rotating(['RUN_NOT_ENCRYPTED', 'RUN_SHREDDED'])], encrypted: true, mayGo: ['RUN_SHREDDED'] },
+  { actors: [shredding, savingPayloads(['RUN_SHREDDED'])], encrypted: true, mayBeGone: ['RUN_SHREDDED'] },
+  { actors: [shredding, updating('a', ['RUN_SHREDDED'], false)], encrypted: true, mayBeGone: ['RUN_SHREDDED'] },
+  {
+    actors: [shredding, rotating(['RUN_NOT_ENCRYPTED', 'RUN_SHREDDED'])],
+    encrypted: true,
+    mayBeGone: ['RUN_SHREDDED'],
+  },
   {
     actors: [rotating(), { ...saving({ status: 'WAITING_FOR_APPROVAL' }), mayFail: [] }],
     encrypted: true,
@@ -178,26 +190,29 @@ const RACES: readonly Race[] = [
     },
   },
   { actors: [rotating(), { ...saving({ owner: 'somebody' }), mayFail: [] }, rotating()], encrypted: true },
-  { actors: [rotating(['RUN_DELETED']), deleting], encrypted: true, ...deletedBy },
+  { actors: [rotating(['RUN_DELETED']), deleting], encrypted: true, ...mayBeDeleted },
   { actors: [saving(), updating('a'), saving({}, [], false)], later: 2 * HOUR },
   { actors: [rewinding(['CHECKPOINT_PRUNED']), pruning()], encrypted: true, prunes: true },
   { actors: [forking(['CHECKPOINT_PRUNED']), pruning()], encrypted: true, prunes: true },
-  { actors: [forking(['RUN_DELETED']), deleting], encrypted: true, ...deletedBy },
+  { actors: [forking(['RUN_DELETED']), deleting], encrypted: true, ...mayBeDeleted },
 ];
 
-const named = RACES.map((race) => ({
-  race,
-  name: race.actors.map(({ does }) => `one ${does}`).join(' while ') + (race.encrypted ? ', encrypted' : ''),
-}));
+/** For example: one saves while another prunes and another updates. */
+function nameOf({ actors: [first, ...others], encrypted }: Race): string {
+  const together = others.map(({ does }) => `another ${does}`).join(' and ');
+  return `one ${first?.does} while ${together}${encrypted ? ', on an encrypted run' : ''}`;
+}
 
-describe('in whatever order the storage sees them, nothing is lost, doubled or damaged when', () => {
-  test.each(named)('$name', async ({ race }) => {
+const named = RACES.map((race) => [nameOf(race), race] as const);
+
+describe('concurrent processes, in any order of their storage calls', () => {
+  test.each(named)('lose, duplicate and damage nothing when %s', async (_, race) => {
     const prepared = sceneOf(race.encrypted ?? false);
     seedIds(0);
-    await (race.prepare ?? someRun)(prepared);
+    await (race.prepare ?? createRun)(prepared);
     const before = await expectSoundRun(prepared.open(), RUN);
     let count = 0;
-    for (const choose of choices(MOST, 7)) {
+    for (const choose of choices(MAX_ORDERS, 7)) {
       count++;
       await runRace(race, prepared, before, choose);
     }

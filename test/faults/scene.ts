@@ -22,7 +22,7 @@ export interface Scene {
   open(on?: Storage, key?: 'old' | 'new'): Store;
 }
 
-/** An empty storage in memory whose records take little, so that payloads are made soon. */
+/** An empty storage in memory with small records, so that even small states need payloads. */
 export function sceneOf(encrypted: boolean): Scene {
   const clock = clockAt();
   const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);

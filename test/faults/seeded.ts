@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import type fc from 'fast-check';
+// Not imported, because tests replace this module with one that uses this file.
+const { createHash } = process.getBuiltinModule('node:crypto');
 
 /** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
@@ -20,19 +20,10 @@ export function noise(seed: number | string, length: number): string {
   return text.slice(0, length);
 }
 
-const number = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
-
-/** How properties are run: always with the same values, unless FC_SEED and FC_RUNS say otherwise. */
-export const repeatable = (numRuns: number): Pick<fc.Parameters<unknown>, 'seed' | 'numRuns' | 'endOnFailure'> => ({
-  seed: number(process.env.FC_SEED) ?? 20_260_131,
-  numRuns: number(process.env.FC_RUNS) ?? numRuns,
-  endOnFailure: true,
-});
-
 let seed = 0;
 let drawn = 0;
 
-/** Makes all ids and keys that the stores draw from here on those of this seed. */
+/** Starts the ids and keys of the stores over from this seed. */
 export function seedIds(to: number): void {
   seed = to;
   drawn = 0;

@@ -1,12 +1,12 @@
 import type { PayloadStore, Storage } from '../../lambda/storage/ports.ts';
 
-/** The same storage, taking only this much into a record: segments and folds then come with small states. */
+/** The same storage with smaller records, so that even small states need segments and folds. */
 export const withInlineBytes = (storage: Storage, inlineBytes: number): Storage => ({
   records: { ...storage.records, maxInlineBytes: inlineBytes },
   payloads: storage.payloads,
 });
 
-/** The same storage, where payloads are as old as this clock says; S3 knows only its own time. */
+/** The same storage, with the age of payloads by this clock, since S3 uses its own. */
 export function withPayloadTimes(storage: Storage, now: () => number): Storage {
   const times = new Map<string, number>();
   const { payloads } = storage;
@@ -30,7 +30,7 @@ export function withPayloadTimes(storage: Storage, now: () => number): Storage {
   return { records: storage.records, payloads: timed };
 }
 
-/** Puts all that a storage holds of these partitions into another one. */
+/** Copies all records and payloads of these partitions into another storage. */
 export async function copyInto(target: Storage, source: Storage, partitions: readonly string[]): Promise<void> {
   for (const partition of partitions) {
     const { records, next } = await source.records.range(partition);

@@ -9,7 +9,7 @@ const AGENTS = {
 };
 
 const sceneOf = (tenant: string) => {
-  const caller: Caller = { tenant, roles: new Set(['operator']), groups: [], answersForOthers: false };
+  const caller: Caller = { tenant, roles: new Set(['operator']), groups: [], decidesForOthers: false };
   return handlerScene({ agents: AGENTS, identify: () => caller });
 };
 
@@ -25,7 +25,7 @@ describe('an agent that is restricted to tenants', () => {
   });
 
   it.each(['quotes', 'refunds'])(
-    '%s receives no run of another tenant, from the stream or from a sweep',
+    'receives no run of another tenant, from the stream or from a sweep: %s',
     async (agent) => {
       const scene = await handlerScene({ agents: AGENTS });
       for (const tenant of ['acme', 'initech'])
@@ -47,8 +47,8 @@ describe('an agent that is restricted to tenants', () => {
     for (const tenant of ['acme', 'initech']) {
       const at = { waitstate: 1, tenant, run: 'r' };
       await scene.checkpoint({ ...at, action: 'save', expectedVersion: 0, agent: 'quotes', state: 1 });
-      const asked = await scene.checkpoint({ ...at, action: 'requestApproval', expectedVersion: 1, approval });
-      expect(asked).toMatchObject({ ok: true });
+      const requested = await scene.checkpoint({ ...at, action: 'requestApproval', expectedVersion: 1, approval });
+      expect(requested).toMatchObject({ ok: true });
     }
     const notifiedTenants = () => scene.sent.invocations.map(({ event }) => event.tenant);
     await scene.notify({ Records: await scene.nextRecords() });

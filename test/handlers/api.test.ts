@@ -206,7 +206,7 @@ describe('the handler behind an HTTP API', () => {
       approval: 'buy',
       person: 'user:ann',
       expiresAt: scene.clock.now() + 1e6,
-    };
+    } as const;
     const token = await linkFor(at, link);
     const page = await scene.api(linkEvent('GET', token, undefined, { headers: { accept: 'text/html', host: 'x' } }));
     expect([page.statusCode, page.isBase64Encoded, page.headers['content-type']]).toEqual([

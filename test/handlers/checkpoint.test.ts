@@ -62,6 +62,15 @@ describe('the protocol for other languages', () => {
     expect(live.state).toEqual({ when: new Date(5), seen: new Set(['a', 'b']), big: 12n, own: { $: 1 } });
   });
 
+  it('starts a run with a retention, and changes the retention with a save', async () => {
+    const run = freshRun();
+    await act('start', { run, agent: 'a', retention: { days: 90 } });
+    expect(await store().describe(run)).toMatchObject({ retention: { days: 90 } });
+    const other = await running();
+    await act('save', { run: other, expectedVersion: 1, retention: { hours: 36 } });
+    expect(await store().describe(other)).toMatchObject({ retention: { days: 1, hours: 12 } });
+  });
+
   it('loads by version and by name, and moves names', async () => {
     const run = await running({ name: 'first', step: 'one', labels: { by: 'test' } });
     await act('save', { run, expectedVersion: 1, state: { n: 2 }, step: 'two', toolResults: { a: 1, b: 2 } });
@@ -88,8 +97,8 @@ describe('the protocol for other languages', () => {
     expect(await act('save', save)).toEqual(await act('save', save));
     expect((await act('save', { ...save, state: { n: 3 } })).error).toMatchObject({ code: 'STALE_VERSION' });
     const request = { run, expectedVersion: 2, approval: APPROVAL };
-    const asked = await act('requestApproval', request);
-    expect(await act('requestApproval', request)).toEqual(asked);
+    const requested = await act('requestApproval', request);
+    expect(await act('requestApproval', request)).toEqual(requested);
     expect((await head(run)).work?.approvals).toEqual(['buy']);
     await decide(await scene.contexts.forRun(run), { approval: 'buy', by: 'user:ann', answer: 'approve' });
     // Also after the run has resumed.
@@ -122,7 +131,7 @@ describe('the protocol for other languages', () => {
         },
       }),
     };
-    const { createCheckpointHandler } = await import('../../lambda/handlers/checkpoint.ts');
+    const { createCheckpointHandler } = await import('../../lambda/handlers/factories/create-checkpoint-handler.ts');
     const telemetry = { log: () => {}, count: () => {}, traceInvocation: <T>(work: () => Promise<T>) => work() };
     const handler = createCheckpointHandler({ contexts: watched, telemetry });
     const request = {
@@ -159,7 +168,7 @@ describe('the protocol for other languages', () => {
       ...scene.contexts,
       forTenant: async () => ({ ...context, records: { ...context.records, commit } }),
     };
-    const { createCheckpointHandler } = await import('../../lambda/handlers/checkpoint.ts');
+    const { createCheckpointHandler } = await import('../../lambda/handlers/factories/create-checkpoint-handler.ts');
     const telemetry = { log: () => {}, count: () => {}, traceInvocation: <T>(work: () => Promise<T>) => work() };
     const handler = createCheckpointHandler({ contexts: racing, telemetry });
     expect(
@@ -195,7 +204,7 @@ describe('the protocol for other languages', () => {
     const again = await act('requestApproval', { run, expectedVersion: version, approval: APPROVAL });
     expect(again).toMatchObject({ ok: true, approval: 'buy~r1', suspended: true });
     expect(await viewApproval(at, 'buy')).toMatchObject({ status: 'WITHDRAWN' });
-    expect(await viewApproval(at, 'buy~r1')).toMatchObject({ status: 'PENDING', ask: 1 });
+    expect(await viewApproval(at, 'buy~r1')).toMatchObject({ status: 'PENDING', requestNumber: 1 });
   });
 
   it('ends a run with a result or an error', async () => {
@@ -238,8 +247,8 @@ describe('the protocol for other languages', () => {
       ['finish', { status: 'SUCCEEDED' }],
       ['save', { status: 'READY' }],
     ] as const) {
-      const answer = await act(action, { run, expectedVersion: 1, ...fields });
-      expect(answer).toMatchObject({ ok: false, error: { code: 'TRANSITION_REFUSED' } });
+      const response = await act(action, { run, expectedVersion: 1, ...fields });
+      expect(response).toMatchObject({ ok: false, error: { code: 'TRANSITION_REFUSED' } });
     }
     expect(await head(run)).toMatchObject({ status: 'READY', version: 1 });
     const noAgent = await running({ agent: undefined });
@@ -316,20 +325,23 @@ describe('the protocol for other languages', () => {
   const deep = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
 
   it.each([
-    ['nothing', undefined],
+    ['undefined', undefined],
     ['null', null],
     ['text', 'save'],
     ['a list', [1]],
-    ['another protocol', { waitstate: 2, action: 'load', run: 'x' }],
-    ['no action', { waitstate: 1, run: 'x' }],
-    ['an inherited property as action', { waitstate: 1, action: 'constructor', run: 'x' }],
-    ['an action that is a list', { waitstate: 1, action: ['load'], run: 'x' }],
-    ['an invalid tenant', { waitstate: 1, action: 'load', run: 'x', tenant: { a: 1 } }],
-    ['an invalid run', { waitstate: 1, action: 'load', run: 7 }],
-    ['half of a surrogate pair', { waitstate: 1, action: 'load', run: '\ud800' }],
-    ['an unknown field', { waitstate: 1, action: 'load', run: 'x', verson: 1 }],
-    ['a prototype', JSON.parse('{"waitstate":1,"action":"load","run":"x","__proto__":{"version":1}}')],
-    ['both a version and a name', { waitstate: 1, action: 'load', run: 'x', version: 1, name: 'y' }],
+    ['a request of another protocol version', { waitstate: 2, action: 'load', run: 'x' }],
+    ['a request without an action', { waitstate: 1, run: 'x' }],
+    ['a request whose action is an inherited property', { waitstate: 1, action: 'constructor', run: 'x' }],
+    ['a request whose action is a list', { waitstate: 1, action: ['load'], run: 'x' }],
+    ['a request with an invalid tenant', { waitstate: 1, action: 'load', run: 'x', tenant: { a: 1 } }],
+    ['a request with an invalid run id', { waitstate: 1, action: 'load', run: 7 }],
+    ['a run id with an unpaired surrogate', { waitstate: 1, action: 'load', run: '\ud800' }],
+    ['a request with an unknown field', { waitstate: 1, action: 'load', run: 'x', verson: 1 }],
+    [
+      'a request with a __proto__ field',
+      JSON.parse('{"waitstate":1,"action":"load","run":"x","__proto__":{"version":1}}'),
+    ],
+    ['a request with both a version and a name', { waitstate: 1, action: 'load', run: 'x', version: 1, name: 'y' }],
   ])('refuses %s', async (_, event) => {
     expect(await scene.checkpoint(event)).toMatchObject({ ok: false, error: { code: 'INVALID_INPUT' } });
   });
@@ -339,12 +351,12 @@ describe('the protocol for other languages', () => {
     ['a version as text', { expectedVersion: '1' }],
     ['a version below zero', { expectedVersion: -1 }],
     ['a fractional version', { expectedVersion: 1.5 }],
-    ['a status of other actions', { status: 'SUCCEEDED' }],
+    ['a status that only other actions set', { status: 'SUCCEEDED' }],
     ['two states', { state: 1, stateFrom: { upload: 'upload-aaaaaaaaaaaaaaaa' } }],
     ['a state nested too deep', { state: deep(5_000) }],
     ['a state nested as deep as JSON.parse allows', { state: deep(200_000) }],
-    ['an unknown node', { state: { $: ['eval', 'x'] } }],
-    ['a class', { state: { $: ['class', 'Secret', {}] } }],
+    ['a node of an unknown kind', { state: { $: ['eval', 'x'] } }],
+    ['an instance of a class', { state: { $: ['class', 'Secret', {}] } }],
     ['a payload of another run', { state: { $: ['payload', '../x', 'a', 1] } }],
     ['a number of a million digits', { state: { $: ['bigint', '9'.repeat(200_000)] } }],
     ['results under a name of the runtime', { toolResults: { '@result': 1 } }],
@@ -352,27 +364,29 @@ describe('the protocol for other languages', () => {
       'results under the id of an approval',
       { toolResults: { 'approval/buy': { kind: 'approval', value: { approved: true } } } },
     ],
-    ['forgetting a result of the runtime', { forgetToolResults: ['@input'] }],
+    ['a request to forget a result of the runtime', { forgetToolResults: ['@input'] }],
     ['results as a list', { toolResults: [1] }],
     ['labels that are not text', { labels: { a: 1 } }],
     ['labels that are too large', { labels: { a: 'x'.repeat(20_000) } }],
     ['tags that are not a list', { tags: 'a' }],
-    ['a retention below zero', { retentionSeconds: -1 }],
-    ['a long step', { step: 'x'.repeat(2_000) }],
+    ['a retention below zero', { retention: { seconds: -1 } }],
+    ['a retention of zero', { retention: { days: 0 } }],
+    ['a retention without a unit', { retention: 60 }],
+    ['a step name that is too long', { step: 'x'.repeat(2_000) }],
     ['a model that is a list', { model: [] }],
-  ])('refuses to save %s and leaves the run unchanged', async (_, fields) => {
+  ])('refuses a save with %s, and leaves the run unchanged', async (_, fields) => {
     const run = await running();
-    const answer = await act('save', { run, expectedVersion: 1, ...fields });
-    expect(answer).toMatchObject({
+    const response = await act('save', { run, expectedVersion: 1, ...fields });
+    expect(response).toMatchObject({
       ok: false,
       error: { code: expect.stringMatching(/INVALID_INPUT|UNSUPPORTED_VALUE/) },
     });
-    expect(answer.error.message.length).toBeLessThan(1_000);
+    expect(response.error.message.length).toBeLessThan(1_000);
     expect((await act('load', { run })).checkpoint).toMatchObject({ version: 1, state: { n: 1 }, toolResults: {} });
   });
 
   it.each([
-    ['undefined', undefined],
+    ['no fields', undefined],
     ['no approvers', { name: 'a', title: 'b' }],
     ['approvers that are not text', { ...APPROVAL, approvers: [1] }],
     ['no name', { ...APPROVAL, name: '' }],
@@ -397,8 +411,8 @@ describe('the protocol for other languages', () => {
     ['a status that does not end a run', { status: 'READY' }],
     ['a failure without an error', { status: 'FAILED' }],
     ['an error that is text', { status: 'FAILED', error: 'x' }],
-    ['a success with an error', { status: 'SUCCEEDED', error: { message: 'x' } }],
-    ['a failure with a result', { status: 'FAILED', error: { message: 'x' }, result: 1 }],
+    ['a success and an error', { status: 'SUCCEEDED', error: { message: 'x' } }],
+    ['a failure and a result', { status: 'FAILED', error: { message: 'x' }, result: 1 }],
   ])('refuses to finish with %s', async (_, fields) => {
     const run = await running();
     expect(await act('finish', { run, expectedVersion: 1, ...fields })).toMatchObject({

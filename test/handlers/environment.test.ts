@@ -58,7 +58,7 @@ describe('the environment of handlers', () => {
     expect(new Set(Object.values(VARIABLES_BY_HANDLER).flat())).toEqual(new Set(Object.keys(ENVIRONMENT)));
   });
 
-  it.each(HANDLERS)('is read by %s under its listed names', (name) => {
+  it.each(HANDLERS)('is read by the handler %s under its listed names', (name) => {
     const read = readEnvironment(name, {
       ...Object.fromEntries(Object.values(ENVIRONMENT).map((variable) => [variable, 'https://x.test'])),
       WAITSTATE_AGENTS: '{"a":"b"}',
@@ -102,7 +102,7 @@ describe('the environment of handlers', () => {
     '{"a":{"function":"b","hydrated":true}}',
     '{"a":{"hydrate":true}}',
     '{"a":{"function":"b","hydrate":"yes"}}',
-  ])('refuses %s as agents and says what to set', (text) => {
+  ])('refuses %j as agents and says what to set', (text) => {
     expect(() => readAgents(text)).toThrow(/WAITSTATE_AGENTS must be .* found .* Set it on the function/);
   });
 
@@ -111,17 +111,17 @@ describe('the environment of handlers', () => {
     ['api', 'corsOrigins', 'https://a.test, http://localhost:5173,', ['https://a.test', 'http://localhost:5173']],
     ['gauge', 'tenants', '["acme", "ü/1", "acme"]', ['acme', 'ü/1']],
     ['gauge', 'metricsNamespace', ' Shop/Waitstate 2', 'Shop/Waitstate 2'],
-  ])('is parsed for %s: %s', (name, key, text, value) => {
+  ])('is parsed for the handler %s: %s', (name, key, text, value) => {
     expect(readEnvironment(name, { ...GOOD, [ENVIRONMENT[key]]: text })).toMatchObject({ [key]: value });
   });
 
   it.each<[HandlerName, EnvironmentName, readonly string[]]>([
     ['sweep', 'approvalUrl', ['approvals', 'javascript:alert(1)', '/approvals']],
-    ['checkpoint', 'retentionSeconds', ['0', '-1', '1.5', '1e3', '90 days', '123456789012']],
+    ['checkpoint', 'retentionSeconds', ['0', '-1', '1.5', '1e3', '90 days', '3162240001']],
     ['api', 'corsOrigins', ['*', 'null', 'portal.test', 'https://a.test/', 'https://A.test', 'ftp://a.test', '//a']],
     ['gauge', 'tenants', ['default', '[]', '{}', '[1]', '[""]', `["${'x'.repeat(300)}"]`]],
     ['gauge', 'metricsNamespace', ['AWS/Lambda', 'ümlaut', 'x'.repeat(256)]],
-  ])('is refused for %s if %s is invalid', (name, key, texts) => {
+  ])('is refused for the handler %s if %s is invalid', (name, key, texts) => {
     for (const text of texts)
       expect(() => readEnvironment(name, { ...GOOD, [ENVIRONMENT[key]]: text })).toThrow(
         new RegExp(`${ENVIRONMENT[key]} must be .*; found .* Set it on the function`),

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { HeadMeta, RuntimeMeta } from '../../lambda/checkpoints/format/meta.ts';
 import { headRecord } from '../../lambda/checkpoints/format/records.ts';
 import { toPartition } from '../../lambda/core/ids.ts';
-import { createGaugeHandler } from '../../lambda/handlers/gauge.ts';
+import { createGaugeHandler } from '../../lambda/handlers/factories/create-gauge-handler.ts';
 import { MAX_RECORDS, MAX_REQUESTS } from '../../lambda/handlers/gauges.ts';
 import { powertoolsTelemetry } from '../../lambda/handlers/powertools.ts';
 import { agent } from '../../lambda/index.ts';
@@ -37,8 +37,15 @@ const start = (scene: HandlerScene, run: string, agentName = 'refunds', tenant =
 async function waitsForApproval(scene: HandlerScene, run: string, approval: object, tenant = 'default'): Promise<void> {
   await start(scene, run, 'quotes', tenant);
   await scene.resume({ Records: await scene.nextRecords() });
-  const asked = { name: 'buy', title: 'Buy?', approvers: ['user:ann'], ...approval };
-  const action = { waitstate: 1, action: 'requestApproval', run, tenant, expectedVersion: 2, approval: asked };
+  const approvalRequest = { name: 'buy', title: 'Buy?', approvers: ['user:ann'], ...approval };
+  const action = {
+    waitstate: 1,
+    action: 'requestApproval',
+    run,
+    tenant,
+    expectedVersion: 2,
+    approval: approvalRequest,
+  };
   expect(await scene.checkpoint(action)).toMatchObject({ ok: true, suspended: true });
 }
 
@@ -54,10 +61,10 @@ function gaugeOn(records: Pick<RecordStore, 'list'>, clock = new TestClock(0), t
   return { gauge: createGaugeHandler({ records, tenants, telemetry, clock }), counts, logged };
 }
 
-const meta = (status: HeadMeta['status'], touchedAt: number, work?: RuntimeMeta): HeadMeta => ({
-  born: 'b',
+const meta = (status: HeadMeta['status'], updatedAt: number, work?: RuntimeMeta): HeadMeta => ({
+  uid: 'b',
   createdAt: 0,
-  touchedAt,
+  updatedAt,
   status,
   version: 1,
   hash: 'h',
@@ -75,17 +82,17 @@ describe('gauge', () => {
     const sleepy = agent(
       {
         name: 'refunds',
-        async run(ctx, { how }: { how: 'sleeps' | 'listens' }) {
-          if (how === 'sleeps') await ctx.sleep('long', { days: 9 });
+        async run(ctx, { mode }: { mode: 'sleeps' | 'listens' }) {
+          if (mode === 'sleeps') await ctx.sleep('long', { days: 9 });
           else await ctx.waitForSignal('go');
         },
       },
       { storage: scene.storage, clock },
     );
     const handler = sleepy.handler();
-    for (const how of ['sleeps', 'listens'] as const) {
-      const { id } = await sleepy.start({ how });
-      await handler({ run: id }, lambdaContext(`agent-${how}`));
+    for (const mode of ['sleeps', 'listens'] as const) {
+      const { id } = await sleepy.start({ mode });
+      await handler({ run: id }, lambdaContext(`agent-${mode}`));
     }
     await start(scene, 'old');
     clock.moveTo(clock.now() + 10 * MINUTE);
@@ -152,7 +159,7 @@ describe('gauge', () => {
   it('stops at the limits of a list, reports the truncation, and still measures the oldest run', async () => {
     const { storage, calls } = counted(memoryStorage());
     const { records } = storage;
-    const lease = { wake: 0, dueAt: 1, lease: { by: 'x', until: 1 } };
+    const lease = { eventCount: 0, dueAt: 1, lease: { by: 'x', until: 1 } };
     for (let n = 0; n < MAX_RECORDS + 200; n++) {
       await put(records, 'default', `r${n}`, meta('READY', 2_000 + n));
       await put(records, 'default', `l${n}`, meta('RUNNING', 2_000, lease));
@@ -196,11 +203,11 @@ describe('gauge', () => {
 
   it('skips unreadable records and counts them', async () => {
     const { records } = memoryStorage();
-    for (const [run, touchedAt] of [
+    for (const [run, updatedAt] of [
       ['bad', 1_000],
       ['good', 2_000],
     ] as const) {
-      const { stored } = headRecord(toPartition('default', run), meta('READY', touchedAt, { wake: 0, dueAt: 1 }));
+      const { stored } = headRecord(toPartition('default', run), meta('READY', updatedAt, { eventCount: 0, dueAt: 1 }));
       const damaged = run === 'bad' && { meta: '1{"nonsense":true}' };
       await records.commit([{ put: { ...stored, ...damaged }, when: 'absent' }]);
     }

@@ -67,8 +67,14 @@ describe('a function with hydrated runs', () => {
     const scene = await handlerScene();
     await started(scene);
     const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'], show: { price: 3 }, timeout: { days: 1 } };
-    const asked = await request(scene, 'requestApproval', { expectedVersion: 2, state: { at: 'buy' }, approval });
-    expect(asked).toEqual({ ok: true, version: 3, status: 'WAITING_FOR_APPROVAL', suspended: true, approval: 'buy' });
+    const requested = await request(scene, 'requestApproval', { expectedVersion: 2, state: { at: 'buy' }, approval });
+    expect(requested).toEqual({
+      ok: true,
+      version: 3,
+      status: 'WAITING_FOR_APPROVAL',
+      suspended: true,
+      approval: 'buy',
+    });
     expect((await head(scene)).work).toMatchObject({ approvals: ['buy'] });
     expect((await head(scene)).work).not.toHaveProperty('lease');
     await scene.flow();
@@ -81,8 +87,8 @@ describe('a function with hydrated runs', () => {
       url: expect.stringMatching(/^https:\/\/approve\.test\/approvals\//),
     });
     const token = link?.url.split('/').at(-1);
-    const answer = await scene.api(linkEvent('POST', token ?? '', '{"answer":"approve","comment":"go"}'));
-    expect(answer.statusCode).toBe(200);
+    const response = await scene.api(linkEvent('POST', token ?? '', '{"answer":"approve","comment":"go"}'));
+    expect(response.statusCode).toBe(200);
     await scene.flow();
     expect(last(scene)).toMatchObject({
       checkpoint: { version: 4, status: 'RUNNING', state: { at: 'buy' } },

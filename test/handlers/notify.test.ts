@@ -7,7 +7,7 @@ async function requestApproval(scene: HandlerScene, approval: object = {}): Prom
   await scene.checkpoint({ waitstate: 1, action: 'start', run: 'q-1', agent: 'quotes', input: null });
   const { resume } = scene;
   await resume({ Records: await scene.nextRecords() });
-  const asked = await scene.checkpoint({
+  const requested = await scene.checkpoint({
     waitstate: 1,
     action: 'requestApproval',
     run: 'q-1',
@@ -20,7 +20,7 @@ async function requestApproval(scene: HandlerScene, approval: object = {}): Prom
       ...approval,
     },
   });
-  expect(asked).toMatchObject({ ok: true, suspended: true });
+  expect(requested).toMatchObject({ ok: true, suspended: true });
 }
 
 const viewRequest = async ({ contexts }: HandlerScene) => viewApproval(await contexts.forRun('q-1'), 'buy');
@@ -42,7 +42,7 @@ describe('notify', () => {
           name: 'buy',
           title: 'Bücher kaufen?',
           approvers: ['user:ann', 'group:it'],
-          askedAt: expect.any(String),
+          requestedAt: expect.any(String),
           deadline: expect.any(String),
         },
       },
@@ -58,7 +58,7 @@ describe('notify', () => {
     expect(scene.sent.events).toHaveLength(1);
   });
 
-  it.each(['bus', 'topic', 'quotes-fn'])('retries the notification until %s accepts it', async (broken) => {
+  it.each(['bus', 'topic', 'quotes-fn'])('retries the notification until the target accepts it: %s', async (broken) => {
     const scene = await handlerScene();
     await requestApproval(scene);
     scene.failing.set(broken, Object.assign(new Error('not now'), { name: 'ServiceUnavailable' }));

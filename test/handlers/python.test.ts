@@ -27,10 +27,10 @@ async function lambdaEndpoint(scene: HandlerScene): Promise<string> {
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const piece of request) body += piece;
-    const answer = request.url?.startsWith('/2015-03-31/functions/checkpoint-fn/invocations')
+    const content = request.url?.startsWith('/2015-03-31/functions/checkpoint-fn/invocations')
       ? await scene.checkpoint(JSON.parse(body))
       : undefined;
-    response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    response.writeHead(content ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(content));
   }).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');

@@ -43,7 +43,7 @@ describe('resume', () => {
     const [record] = headsIn(await scene.nextRecords());
     const image = (work: object, status = 'ENDING') => {
       const there = Object(record?.dynamodb?.NewImage) as { m: { S: string } };
-      const meta = { ...JSON.parse(there.m.S.slice(1)), status, work: { wake: 0, ...work } };
+      const meta = { ...JSON.parse(there.m.S.slice(1)), status, work: { eventCount: 0, ...work } };
       return { ...there, m: { S: `1${JSON.stringify(meta)}` } };
     };
     const lease = { lease: { by: 'x', until: 1 } };
@@ -54,7 +54,7 @@ describe('resume', () => {
     };
     expect(await deliveries(image({}, 'SLEEPING'), image({}))).toBe(1);
     expect(await deliveries(image(lease), image({}))).toBe(1);
-    expect(await deliveries(image({}), image({ wake: 1 }))).toBe(0);
+    expect(await deliveries(image({}), image({ eventCount: 1 }))).toBe(0);
     expect(await deliveries(image({}, 'RUNNING'), image(lease))).toBe(0);
     // A lease that ended means that a function could not be invoked; the sweeper delivers the run.
     expect(await deliveries(image(lease, 'RUNNING'), image(lease, 'RUNNING'))).toBe(0);

@@ -27,7 +27,7 @@ function refundsIn(scene: HandlerScene) {
         });
         if (!decision.approved) return { refunded: false };
         await ctx.step('pay', () => void paid.push(input.order));
-        return { refunded: true, because: decision.comment };
+        return { refunded: true, reason: decision.comment };
       },
     },
     {
@@ -91,7 +91,7 @@ describe.each([
     expect((await scene.api(linkEvent('POST', token, body))).statusCode).toBe(200);
     expect(await scene.flow()).toEqual([]);
 
-    expect(await run.result()).toEqual({ refunded: true, because: 'SECRET-COMMENT' });
+    expect(await run.result()).toEqual({ refunded: true, reason: 'SECRET-COMMENT' });
     expect(paid).toEqual(['SECRET-ORDER']);
     expect(scene.sent.events.at(-1)).toEqual({
       bus: 'bus',
@@ -133,7 +133,7 @@ describe.each([
     expect(notifications).toHaveLength(1);
     await scene.api(linkEvent('POST', token, '{"answer":"approve"}'));
     await flowTwice();
-    expect(await run.result()).toEqual({ refunded: true, because: undefined });
+    expect(await run.result()).toEqual({ refunded: true, reason: undefined });
     expect(paid).toEqual(['o-1']);
   });
 });

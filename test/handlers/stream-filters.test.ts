@@ -18,10 +18,10 @@ function agentsIn(scene: HandlerScene) {
     {
       name: 'refunds',
       notify: ({ approval, kind }) => void notified.push(`${approval} ${kind}`),
-      async run(ctx, { how }: { how: 'long' | 'fails' | 'waits' }) {
-        if (how === 'fails') throw new Error('no');
+      async run(ctx, { mode }: { mode: 'long' | 'fails' | 'waits' }) {
+        if (mode === 'fails') throw new Error('no');
         const undoOption = { undo: () => {} };
-        if (how === 'waits') {
+        if (mode === 'waits') {
           await ctx.step('book', () => 1, undoOption);
           return ctx.waitForSignal('never');
         }
@@ -29,7 +29,7 @@ function agentsIn(scene: HandlerScene) {
         const child = await ctx.call(orders, undefined);
         const signal = await ctx.waitForSignal('go');
         await ctx.sleep('rest', { hours: 1 });
-        const request = { title: 'Pay?', approvers: ['user:ann', 'user:bob'], quorum: 2 };
+        const request = { title: 'Pay?', approvers: ['user:ann', 'user:bob'], quorum: 2 } as const;
         const { approved } = await ctx.approval('pay', { ...request, remindAfter: { hours: 1 } });
         return { child, signal, approved };
       },
@@ -53,9 +53,9 @@ async function runScenario(scene: HandlerScene, flow: () => Promise<unknown>) {
     await scene.sweep();
     await flow();
   };
-  const long = await refunds.start({ how: 'long' }, { id: 'long' });
-  const waits = await refunds.start({ how: 'waits' }, { id: 'waits' });
-  const fails = await refunds.start({ how: 'fails' }, { id: 'fails' });
+  const long = await refunds.start({ mode: 'long' }, { id: 'long' });
+  const waits = await refunds.start({ mode: 'waits' }, { id: 'waits' });
+  const fails = await refunds.start({ mode: 'fails' }, { id: 'fails' });
   await flow();
   await long.signal('go', 7);
   await waits.cancel();
@@ -104,7 +104,7 @@ describe('the stream filters', () => {
     expect(await runScenario(some, filtered)).toEqual(whole);
     expect(whole.result).toEqual({ child: 'child', signal: 7, approved: true });
     expect(whole.statuses).toEqual(['SUCCEEDED', 'CANCELLED', 'FAILED']);
-    expect(whole.notified).toEqual(['pay asked', 'pay reminder', 'pay reminder']);
+    expect(whole.notified).toEqual(['pay requested', 'pay reminder', 'pay reminder']);
     // 87 records, of which `resume` receives 19 and `notify` 29.
     expect(seen.records).toBeGreaterThan(3 * STEPS);
     expect(seen.resume / seen.records).toBeLessThan(1 / 4);

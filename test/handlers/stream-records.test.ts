@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { contextFactory } from '../../lambda/checkpoints/context-factory.ts';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { createCheckpointHandler } from '../../lambda/handlers/checkpoint.ts';
+import { createCheckpointHandler } from '../../lambda/handlers/factories/create-checkpoint-handler.ts';
 import { forEachChange, type StreamRecord } from '../../lambda/handlers/stream-records.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
 
@@ -21,7 +21,7 @@ const withoutEncryption = ({ shared, storage, clock }: HandlerScene, request: ob
   })({ waitstate: 1, ...request });
 
 const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };
-const asked = { action: 'requestApproval', expectedVersion: 1, approval };
+const requestApproval = { action: 'requestApproval', expectedVersion: 1, approval };
 const firstSave = { action: 'save', expectedVersion: 0, agent: 'quotes', state: 1 };
 
 describe('a stream batch', () => {
@@ -67,9 +67,10 @@ describe('a stream batch', () => {
 
   it('sends notifications about every approval except that of an unencrypted run', async () => {
     const scene = await handlerScene({ keys: KEYS });
-    for (const request of [firstSave, asked])
+    for (const request of [firstSave, requestApproval])
       await withoutEncryption(scene, { ...request, tenant: 'evil', run: 'plain' });
-    for (const request of [firstSave, asked]) await scene.checkpoint({ waitstate: 1, ...request, run: 'good' });
+    for (const request of [firstSave, requestApproval])
+      await scene.checkpoint({ waitstate: 1, ...request, run: 'good' });
     expect(await scene.notify({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.sent.events.map(({ detail }) => detail.run)).toEqual(['good']);
     expect(scene.counts.get('MalformedRecord')).toBe(1);

@@ -78,12 +78,12 @@ const EVENTS: Readonly<Record<HandlerName, object>> = {
 const namesOf = (who: keyof typeof VARIABLES_BY_HANDLER): readonly string[] =>
   VARIABLES_BY_HANDLER[who].map((name) => ENVIRONMENT[name]).sort();
 
-describe('the wiring of functions', () => {
-  it('is tested with every variable', () => {
+describe('a wired function', () => {
+  it('is tested with every variable that exists', () => {
     expect(Object.keys(all)).toEqual(expect.arrayContaining(Object.values(ENVIRONMENT)));
   });
 
-  it.each(HANDLERS)('of %s reads exactly its listed variables and uses all of them', async (name) => {
+  it.each(HANDLERS)('reads exactly its listed variables and uses all of them: %s', async (name) => {
     vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
     const used = new Set<string>();
     vi.doMock('../../lambda/handlers/read-environment.ts', async (original) => {
@@ -108,7 +108,7 @@ describe('the wiring of functions', () => {
     expect([...used].sort()).toEqual(VARIABLES_BY_HANDLER[name].toSorted());
   });
 
-  it('of an agent on DynamoDB reads exactly its listed variables', async () => {
+  it('reads exactly its listed variables if it runs an agent on DynamoDB', async () => {
     const read = watched({ ...all, AWS_ENDPOINT_URL_KMS: await kms() });
     const { agent } = await import('../../lambda/index.ts');
     const refunds = agent({ name: 'refunds', notify: () => {}, run: (ctx) => ctx.step('pay', () => 'SECRET') });
@@ -124,7 +124,8 @@ describe('runs in an environment with a table, a retention and a key', () => {
   it('have this retention and are encrypted without any code', async () => {
     vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
     watched({ ...all, AWS_ENDPOINT_URL_KMS: await kms() });
-    const { agent, checkpointStore } = await import('../../lambda/index.ts');
+    const { agent } = await import('../../lambda/index.ts');
+    const { checkpointStore } = await import('../../lambda/checkpoints.ts');
     const refunds = agent({ name: 'refunds', run: (ctx) => ctx.step('pay', () => 'SECRET') });
     await refunds.start(undefined, { id: 'of agent' });
     await refunds.handler()({ run: 'of agent' }, lambdaContext());
@@ -133,7 +134,7 @@ describe('runs in an environment with a table, a retention and a key', () => {
     const start = { waitstate: 1, action: 'start', run: 'of handler', agent: 'refunds', input: 'SECRET' };
     expect(await handler(start, {})).toMatchObject({ ok: true });
     for (const run of ['of agent', 'of store', 'of handler'])
-      expect([run, await headIn(run)]).toMatchObject([run, { retentionMs: KEPT_MS, key: { by: 'alias/runs' } }]);
+      expect([run, await headIn(run)]).toMatchObject([run, { retentionMs: KEPT_MS, key: { keyId: 'alias/runs' } }]);
     // Another process decrypts them with the key in the head.
     vi.resetModules();
     const { agent: another } = await import('../../lambda/index.ts');
@@ -143,13 +144,14 @@ describe('runs in an environment with a table, a retention and a key', () => {
 
   it('follow the options in code, which take precedence', async () => {
     watched({ ...all, AWS_ENDPOINT_URL_KMS: 'http://127.0.0.1:1' });
-    const { agent, checkpointStore, localKeys } = await import('../../lambda/index.ts');
+    const { agent } = await import('../../lambda/index.ts');
+    const { checkpointStore, localKeys } = await import('../../lambda/checkpoints.ts');
     const secret = Buffer.alloc(32, 7).toString('base64');
-    const options = { retentionSeconds: 60, keys: localKeys({ current: 'mine', keys: { mine: secret } }) };
+    const options = { retention: { minutes: 1 }, keys: localKeys({ current: 'mine', keys: { mine: secret } }) };
     await agent({ name: 'a', run: async () => {} }, options).start(undefined, { id: 'options of agent' });
     await checkpointStore(options).save({ run: 'options of store', state: 1 });
     for (const run of ['options of agent', 'options of store'])
-      expect([run, await headIn(run)]).toMatchObject([run, { retentionMs: 60_000, key: { by: 'mine' } }]);
+      expect([run, await headIn(run)]).toMatchObject([run, { retentionMs: 60_000, key: { keyId: 'mine' } }]);
   });
 
   it('ignore the environment if the agent has its own storage or a local folder', async () => {
@@ -164,7 +166,7 @@ describe('runs in an environment with a table, a retention and a key', () => {
     const local = agent({ name: 'a', run: async () => {} });
     await local.start(undefined, { id: 'r' });
     expect(await local.store.describe('r')).toMatchObject({ encrypted: false });
-    expect(await local.store.describe('r')).not.toHaveProperty('retentionSeconds');
+    expect(await local.store.describe('r')).not.toHaveProperty('retention');
     await local.store.close();
   });
 
@@ -172,7 +174,7 @@ describe('runs in an environment with a table, a retention and a key', () => {
     watched({ ...all, WAITSTATE_RETENTION_SECONDS: '90 days' });
     const { agent } = await import('../../lambda/index.ts');
     expect(() => agent({ name: 'a', run: async () => {} })).toThrow(
-      'WAITSTATE_RETENTION_SECONDS must be a whole number of seconds, from 1 to 99999999999; found 90 days.',
+      'WAITSTATE_RETENTION_SECONDS must be a whole number of seconds, from 1 to 3162240000 (100 years); found 90 days.',
     );
   });
 });
@@ -191,10 +193,10 @@ async function kms(): Promise<string> {
     const { KeyId, EncryptionContext, Plaintext = '', CiphertextBlob = '' } = JSON.parse(text);
     const bound = `${KeyId} ${JSON.stringify(EncryptionContext)} `;
     const loaded = Buffer.from(CiphertextBlob, 'base64').toString();
-    const answer = String(request.headers['x-amz-target']).endsWith('Encrypt')
+    const content = String(request.headers['x-amz-target']).endsWith('Encrypt')
       ? { KeyId, CiphertextBlob: Buffer.from(bound + Plaintext).toString('base64') }
       : { KeyId, Plaintext: loaded.startsWith(bound) ? loaded.slice(bound.length) : '' };
-    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(answer));
+    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(content));
   }).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');

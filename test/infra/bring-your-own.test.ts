@@ -173,7 +173,7 @@ describe('a grantee', () => {
     );
   });
 
-  it('of storage access needs no explicit name', () => {
+  it('needs no explicit name for access to the storage', () => {
     const { one, two } = twoStacks();
     new Waitstate(one, 'Waitstate').grantStore(functionOf(two, 'Script'));
     expect(permissionsOf(new StackTemplate(two))['Script/ServiceRole']?.length).toBe(4);

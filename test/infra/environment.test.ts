@@ -66,8 +66,8 @@ const namesOf = (who: keyof typeof VARIABLES_BY_HANDLER, without: readonly Envir
     .map((name) => ENVIRONMENT[name])
     .sort();
 
-describe('the environment', () => {
-  it.each(HANDLERS)('of %s has exactly the variables that it reads', (handler) => {
+describe('the environment of a function', () => {
+  it.each(HANDLERS)('has exactly the variables that the handler reads: %s', (handler) => {
     const { id } = HANDLER_SETTINGS[handler];
     expect(waitstateVariables(EVERYTHING, id)).toEqual(namesOf(handler));
     expect(waitstateVariables(DEFAULT, id)).toEqual(namesOf(handler, OPTIONAL));
@@ -75,16 +75,16 @@ describe('the environment', () => {
     expect(others).toEqual(['NODE_OPTIONS']);
   });
 
-  it.each(['Agent-refunds', 'Quotes'])('of the agent %s has exactly the variables that the library reads', (name) => {
+  it.each(['Agent-refunds', 'Quotes'])('has exactly the variables that the library reads for an agent: %s', (name) => {
     expect(waitstateVariables(EVERYTHING, name)).toEqual(namesOf('agent'));
     expect(waitstateVariables(DEFAULT, name)).toEqual(namesOf('agent', OPTIONAL));
   });
 
-  it('of an agent in another language has only the name of the checkpoint function', () => {
+  it('has only the name of the checkpoint function for an agent in another language', () => {
     expect(variablesOf(DEFAULT, 'Legacy')).toEqual({ [CHECKPOINT_FUNCTION_VARIABLE]: '<Checkpoint>' });
   });
 
-  it.each(HANDLERS)('of %s can be parsed by it', (handler) => {
+  it.each(HANDLERS)('can be parsed by its handler: %s', (handler) => {
     for (const template of [DEFAULT, EVERYTHING, EXISTING])
       expect(() => readEnvironment(handler, deployed(template, HANDLER_SETTINGS[handler].id))).not.toThrow();
   });
@@ -154,7 +154,7 @@ describe('the callers in the environment', () => {
     grantAll(withAgents(stack), stack);
     expect(callersOf(new StackTemplate(stack))).toEqual({
       [role('Starter')]: { tenant: 'default', roles: ['starter'] },
-      [role('Portal')]: { tenant: 'default', roles: ['approver'], answersForOthers: true },
+      [role('Portal')]: { tenant: 'default', roles: ['approver'], decidesForOthers: true },
       [role('Reader')]: { tenant: 'default', roles: ['viewer'] },
       [role('Operator')]: { tenant: 'default', roles: ['operator', 'viewer'] },
     });
@@ -169,7 +169,7 @@ describe('the callers in the environment', () => {
     waitstate.grantRead(new User(stack, 'Ann'), { tenant: 'acme' });
     expect(callersOf(new StackTemplate(stack))).toEqual({
       'arn:aws:sts::111122223333:assumed-role/Ops/*': { tenant: 'acme', roles: ['operator'] },
-      [role('Portal')]: { tenant: 'globex', roles: ['starter', 'approver'], answersForOthers: true },
+      [role('Portal')]: { tenant: 'globex', roles: ['starter', 'approver'], decidesForOthers: true },
       'arn:aws:service::111122223333:Ann': { tenant: 'acme', roles: ['viewer'] },
     });
   });

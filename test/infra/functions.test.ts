@@ -75,7 +75,7 @@ describe('every function that Waitstate creates', () => {
 });
 
 describe('handlers', () => {
-  it.each(HANDLERS)('%s has the memory and timeout of its settings', (handler) => {
+  it.each(HANDLERS)('have the memory and timeout of their settings: %s', (handler) => {
     const { id, memoryMB, timeoutSeconds } = HANDLER_SETTINGS[handler];
     expect(functionOf(DEFAULT, id)).toMatchObject({
       Handler: `${handler}.handler`,

@@ -42,8 +42,8 @@ function foundIn(app: App): readonly string[] {
   );
 }
 
-describe('AwsSolutions', () => {
-  it('finds nothing in the app, with a model in the region or an inference profile', () => {
+describe('the AwsSolutions rules of cdk-nag', () => {
+  it('find nothing in the app, with a model in the region or an inference profile', () => {
     for (const model of ['anthropic.claude-x-v1:0', 'eu.anthropic.claude-x-v1:0']) {
       const app = checkedApp();
       new ExampleStack(app, 'Waitstate', { email: 'ops@example.com', operators: 'Admin', model, disposable: true });
@@ -51,19 +51,19 @@ describe('AwsSolutions', () => {
     }
   });
 
-  it('finds nothing in a Waitstate and its grantees', () => {
+  it('find nothing in a Waitstate and its grantees', () => {
     expect(foundIn(waitstateIn(checkedApp()))).toEqual([]);
   });
 
-  it('finds nothing with all options on, nor does CloudFormation', () => {
+  it('find nothing with all options on, and neither does CloudFormation', () => {
     expect(foundIn(waitstateIn(checkedApp({ builtinCloudFormationValidation: true }), allOptions, 'acme'))).toEqual([]);
   });
 
-  it('finds nothing with existing resources', () => {
+  it('find nothing with existing resources', () => {
     expect(foundIn(waitstateIn(checkedApp(), existingResources))).toEqual([]);
   });
 
-  it('would find a bucket that accepts unencrypted connections', () => {
+  it('find a bucket that accepts unencrypted connections', () => {
     const app = checkedApp();
     const stack = stackOf(app);
     withAgents(stack, {}, []);
@@ -147,11 +147,11 @@ describe('the acknowledged findings', () => {
     'SQS3: This is the dead-letter queue.': ['DeadLetters'],
   };
 
-  it('are these by default', () => {
+  it('are exactly the expected ones by default', () => {
     expect(acknowledgedIn(waitstateIn(testApp()))).toEqual(PLAIN);
   });
 
-  it('include these with a network and tenants', () => {
+  it('include the expected ones with a network and tenants', () => {
     const acknowledged = acknowledgedIn(waitstateIn(testApp(), allOptions, 'acme'));
     expect(
       Object.keys(acknowledged)

@@ -102,7 +102,7 @@ describe('alarms', () => {
     );
   });
 
-  it.each(names)('%s notifies the topic, also when it returns to OK, and refers to its heading in the docs', (name) => {
+  it.each(names)('notify the topic, also on their return to OK, and refer to their heading in the docs: %s', (name) => {
     const { AlarmActions, OKActions, AlarmDescription } = DEFAULT.one<AlarmProperties>(
       'AWS::CloudWatch::Alarm',
       `Alarms/${name}`,

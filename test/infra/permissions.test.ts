@@ -90,7 +90,7 @@ describe('the permissions of a Waitstate with an agent of each kind and no optio
     ],
   };
 
-  it('are exactly these', () => {
+  it('are exactly the expected ones', () => {
     const stack = stackOf();
     grantAll(withAgents(stack), stack);
     expect(permissionsOf(new StackTemplate(stack))).toEqual(sorted(EXPECTED));
@@ -246,7 +246,7 @@ describe('the permissions of a Waitstate with tenants, keys and a network', () =
     ],
   };
 
-  it('are exactly these', () => {
+  it('are exactly the expected ones', () => {
     const stack = stackOf();
     const waitstate = withAgents(stack, allOptions(stack));
     waitstate.addAgent('own', { function: functionOf(stack, 'Own'), tenant: 'acme' });

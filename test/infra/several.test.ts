@@ -88,24 +88,24 @@ describe('Waitstates in two stacks', () => {
 
   it.each<[string, () => [Stack, Stack]]>([
     [
-      'of one app',
+      'two stacks of one app',
       () => {
         const app = testApp();
         return [new Stack(app, 'One'), new Stack(app, 'Two')];
       },
     ],
     [
-      'of two stages',
+      'stacks of two stages',
       () => {
         const app = testApp();
         return [new Stack(new Stage(app, 'Test'), 'Stack'), new Stack(new Stage(app, 'Live'), 'Stack')];
       },
     ],
     [
-      'of two apps, under two names',
+      'stacks of two apps with different names',
       () => [stackOf(testApp(), 'Stack', { stackName: 'one' }), stackOf(testApp(), 'Stack', { stackName: 'two' })],
     ],
-  ])('%s share no name and no namespace, and have the outputs of the command line', (_, stacks) => {
+  ])('share no name and no namespace, and have the outputs for the command line: %s', (_, stacks) => {
     const { waitstates, templates, names } = both(...stacks());
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(0);

@@ -51,7 +51,7 @@ describe('the caller of the integration test', () => {
     expect(callerOf(arn)).toMatchObject({
       tenant: 'default',
       roles: new Set(['operator', 'approver']),
-      answersForOthers: true,
+      decidesForOthers: true,
     });
     expect(callerOf(arn.replace(/\/[^/]+$/, '/somebody-else').replace('Admin', 'Other'))).toEqual(undefined);
   });
@@ -85,9 +85,9 @@ describe('the AWS cloud', () => {
       vi.unstubAllEnvs();
       for (const client of [stacks, lambda]) client.restore();
     });
-    const asked = stacks.on(ListStackResourcesCommand);
-    if (resources) asked.resolves({ StackResourceSummaries: [...resources] });
-    else asked.rejects(new CloudFormationServiceException({ ...FAULT, message: 'Stack with id it does not exist' }));
+    const listing = stacks.on(ListStackResourcesCommand);
+    if (resources) listing.resolves({ StackResourceSummaries: [...resources] });
+    else listing.rejects(new CloudFormationServiceException({ ...FAULT, message: 'Stack with id it does not exist' }));
     return { cloud: awsCloud({ line: () => {} }), stacks, lambda };
   }
   const FAULT = { name: 'ValidationError', $fault: 'client', $metadata: {} } as const;
@@ -121,12 +121,12 @@ describe('the AWS cloud', () => {
   it('returns the result of a function, and names one that failed or is missing', async () => {
     const other = of('AWS::Lambda::Function', 'WaitstateSweepLog42C7B4CB');
     const { cloud, lambda } = stackOf([SWEEP, other]);
-    lambda.on(InvokeCommand, { FunctionName: SWEEP.PhysicalResourceId }).resolves(answered('{"failed":0}'));
+    lambda.on(InvokeCommand, { FunctionName: SWEEP.PhysicalResourceId }).resolves(invocationResult('{"failed":0}'));
     expect(await cloud.invoke('it', 'sweep')).toEqual({ failed: 0 });
     await expect(cloud.invoke('it', 'gauge')).rejects.toThrow(
       'one AWS::Lambda::Function named WaitstateGauge…; found none',
     );
-    lambda.on(InvokeCommand).resolves({ ...answered('{"errorType":"Error"}'), FunctionError: 'Unhandled' });
+    lambda.on(InvokeCommand).resolves({ ...invocationResult('{"errorType":"Error"}'), FunctionError: 'Unhandled' });
     await expect(cloud.invoke('it', 'sweep')).rejects.toThrow(/WaitstateSweep42C7B4CB failed: \{"errorType"/);
     await expect(stackOf(undefined).cloud.invoke('it', 'sweep')).rejects.toThrow('The stack it does not exist.');
   });
@@ -144,15 +144,18 @@ describe('the AWS cloud', () => {
     [true, true],
     [false, false],
     ['access denied', true],
-  ] as const)('reports a missing bootstrap only if it is certain: %j is %j', async (isBootstrapped, expected) => {
-    const { url } = await fakeAws({ s3: s3Client(), names: {}, isBootstrapped });
-    const { cloud } = stackOf([]);
-    vi.stubEnv('AWS_ENDPOINT_URL_SSM', url);
-    expect(await cloud.isBootstrapped()).toBe(expected);
-  });
+  ] as const)(
+    'finds the bootstrap of an account missing only if AWS says so: %j means %j',
+    async (isBootstrapped, expected) => {
+      const { url } = await fakeAws({ s3: s3Client(), names: {}, isBootstrapped });
+      const { cloud } = stackOf([]);
+      vi.stubEnv('AWS_ENDPOINT_URL_SSM', url);
+      expect(await cloud.isBootstrapped()).toBe(expected);
+    },
+  );
 });
 
-const answered = (text: string) => ({
+const invocationResult = (text: string) => ({
   Payload: Object.assign(new TextEncoder().encode(text), { transformToString: () => text }),
 });
 

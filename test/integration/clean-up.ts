@@ -19,7 +19,7 @@ const TRIES = 2;
  * hand.
  */
 export async function cleanUp({ cloud, terminal, stack, region, leave }: CleanUp): Promise<boolean> {
-  const { print: say } = terminal;
+  const { print } = terminal;
   /** Runs one step and reports its failure, so that the next steps still run. */
   const attempt = async (what: string, work: () => Promise<void>): Promise<boolean> => {
     if (leave.aborted) return false;
@@ -27,21 +27,21 @@ export async function cleanUp({ cloud, terminal, stack, region, leave }: CleanUp
       await work();
       return true;
     } catch (error) {
-      say(`  ${what} failed: ${(error as Error).message}`);
+      print(`  ${what} failed: ${(error as Error).message}`);
       return false;
     }
   };
-  say('', `Removing ${stack}. Press Ctrl-C again to stop and keep the rest.`);
+  print('', `Removing ${stack}. Press Ctrl-C again to stop and keep the rest.`);
   for (let tries = 0; tries < TRIES; tries++) {
     await attempt('Emptying the bucket', () => cloud.empty(stack, leave));
     if (await attempt('Removing the stack', () => cloud.destroy(stack, leave))) break;
   }
   const left = await findLeftovers(cloud, stack);
   if (left?.length === 0) {
-    say(`✓ ${stack} is deleted.`);
+    print(`✓ ${stack} is deleted.`);
     return true;
   }
-  say(
+  print(
     `✗ ${stack} is not deleted.`,
     ...leftLines(left),
     'To remove it by hand:',

@@ -88,7 +88,7 @@ export async function fakeAws(options: FakeAws) {
     );
     return `<StackName>${name}</StackName><StackId>arn:stack</StackId><CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>${status}</StackStatus><Outputs>${status === 'CREATE_COMPLETE' ? outputs.join('') : ''}</Outputs>`;
   };
-  const jsonOf: Readonly<Record<string, () => Answer>> = {
+  const jsonOf: Readonly<Record<string, () => FakeResponse>> = {
     'AmazonSSM.GetParameter': () => {
       if (isBootstrapped === true) return json(200, { Parameter: { Name: 'version', Value: '30' } });
       if (isBootstrapped === false) return json(400, { __type: 'ParameterNotFound' });
@@ -103,7 +103,7 @@ export async function fakeAws(options: FakeAws) {
       }),
   };
 
-  async function answerTo(request: IncomingMessage, body: Buffer): Promise<Answer> {
+  async function respondTo(request: IncomingMessage, body: Buffer): Promise<FakeResponse> {
     const service = /\/([\w-]+)\/aws4_request/.exec(request.headers.authorization ?? '')?.[1] ?? 'none';
     const problem = signatureProblem(request, body, KEY, REGION, service);
     if (problem !== undefined) return { status: 403, body: refused('SignatureDoesNotMatch', problem) };
@@ -126,7 +126,7 @@ export async function fakeAws(options: FakeAws) {
   const noStack = (form: Form): string =>
     refused('ValidationError', `Stack with id ${form.get('StackName')} does not exist`);
   const server = createServer(async (request, response) => {
-    const { status, body } = await answerTo(request, await buffer(request));
+    const { status, body } = await respondTo(request, await buffer(request));
     response.writeHead(status, { 'content-type': body.startsWith('<') ? 'text/xml' : 'application/json' }).end(body);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -142,12 +142,12 @@ export async function fakeAws(options: FakeAws) {
   };
 }
 
-interface Answer {
+interface FakeResponse {
   readonly status: number;
   readonly body: string;
 }
 
-const json = (status: number, value: unknown): Answer => ({ status, body: JSON.stringify(value) });
+const json = (status: number, value: unknown): FakeResponse => ({ status, body: JSON.stringify(value) });
 
 const refused = (code: string, message: string): string =>
   `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error></ErrorResponse>`;

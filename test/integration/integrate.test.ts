@@ -98,7 +98,7 @@ describe('the integration test', () => {
     ['n', 2, false],
     ['', 2, false],
     [undefined, 2, false],
-  ])('asks without --yes, and exits after %j with %d', async (typed, expected, deploys) => {
+  ])('asks for confirmation without --yes, and after %j exits with code %d', async (typed, expected, deploys) => {
     const { code, calls } = await play({ yes: false, typed: async () => typed });
     expect([code, calls.includes(`deploy ${STACK} Admin`)]).toEqual([expected, deploys]);
   });

@@ -46,11 +46,11 @@ export async function integrate(test: Integration): Promise<number> {
 
 /** Checks the account and asks for confirmation. Returns the account, or the verdict if nothing is deployed. */
 async function prepare({ cloud, terminal, stack, yes, keep, interrupts }: Integration): Promise<Account | Verdict> {
-  const { print: say, ask } = terminal;
+  const { print, ask } = terminal;
   try {
     const account = await cloud.account();
     operatorsOf(account.caller);
-    say(...planLines(account, stack, keep));
+    print(...planLines(account, stack, keep));
     if (!(await cloud.isBootstrapped())) throw new SetupError(bootstrapAdvice(account));
     if (!yes) {
       if (!ask)
@@ -64,7 +64,7 @@ async function prepare({ cloud, terminal, stack, yes, keep, interrupts }: Integr
     return account;
   } catch (error) {
     const isInterrupted = error instanceof Interrupted || interrupts.stop.aborted;
-    say(isInterrupted ? 'Stopped. Nothing was deployed.' : `✗ ${(error as Error).message}`);
+    print(isInterrupted ? 'Stopped. Nothing was deployed.' : `✗ ${(error as Error).message}`);
     return isInterrupted ? 'interrupted' : 'notStarted';
   }
 }

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { onTestFinished, vi } from 'vitest';
 import { assistant } from '../../examples/model-loop/agent.ts';
 import { refunds } from '../../examples/refunds/agent.ts';
-import { createGaugeHandler } from '../../lambda/handlers/gauge.ts';
+import { createGaugeHandler } from '../../lambda/handlers/factories/create-gauge-handler.ts';
 import { type IamCaller, identifyFromAuthorizer } from '../../lambda/http/authorizer-caller.ts';
 import { signatureProblem } from '../cli/signature.ts';
 import { handlerScene, httpEvent, lambdaContext } from '../handlers/scene.ts';
@@ -29,12 +29,12 @@ const CALLERS: Readonly<Record<string, IamCaller>> = {
   [`arn:aws:sts::${ACCOUNT}:assumed-role/Admin/*`]: {
     tenant: 'default',
     roles: ['operator', 'approver'],
-    answersForOthers: true,
+    decidesForOthers: true,
   },
 };
 
 /** A response that passes through the gateway. */
-export interface Passing {
+export interface GatewayResponse {
   readonly status: number;
   readonly body: string;
 }
@@ -45,7 +45,7 @@ export interface RehearsalOptions {
   /** The part that is broken. @default none */
   readonly broken?: 'signatures' | 'agents' | 'schedule';
   /** Changes responses. @default unchanged */
-  readonly bend?: (request: string, answer: Passing) => Passing;
+  readonly alter?: (request: string, response: GatewayResponse) => GatewayResponse;
 }
 
 const AGENTS = { refunds, 'model-loop': assistant };
@@ -54,7 +54,11 @@ const AGENTS = { refunds, 'model-loop': assistant };
  * The example app on local engines: the real handlers and agents behind a gateway that checks signatures. The clock
  * moves ahead by a minute whenever a run is read.
  */
-export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) => answer }: RehearsalOptions = {}) {
+export async function rehearsal({
+  callers = CALLERS,
+  broken,
+  alter = (_, response) => response,
+}: RehearsalOptions = {}) {
   for (const [name, value] of Object.entries(ENVIRONMENT)) vi.stubEnv(name, value);
   const functions = Object.keys(AGENTS).map((name) => [name, { function: `${name}-fn`, hydrate: false }]);
   const scene = await handlerScene({
@@ -88,7 +92,7 @@ export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) 
     return turn;
   };
 
-  const answered = async (request: IncomingMessage, body: Buffer): Promise<Passing> => {
+  const respond = async (request: IncomingMessage, body: Buffer): Promise<GatewayResponse> => {
     const { method = '', url = '', headers } = request;
     const { pathname, search } = new URL(url, 'http://gateway');
     const isPublic = pathname === '/' || pathname.startsWith('/approvals/');
@@ -97,12 +101,12 @@ export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) 
     if (method === 'GET' && /^\/api\/runs\/[^/]+$/.test(pathname)) await passMinute();
     const event = httpEvent(method, `${decodeURIComponent(pathname)}${search}`, { headers, body: body.toString() });
     const requestContext = { ...event.requestContext, ...(!isPublic && { authorizer: { iam: { userArn: CALLER } } }) };
-    const answer = await scene.api({ ...event, requestContext });
-    return { status: answer.statusCode, body: answer.body };
+    const response = await scene.api({ ...event, requestContext });
+    return { status: response.statusCode, body: response.body };
   };
   const server = createServer(async (request, response) => {
-    const answer = await answered(request, await buffer(request));
-    const { status, body } = bend(`${request.method} ${request.url}`, answer);
+    const found = await respond(request, await buffer(request));
+    const { status, body } = alter(`${request.method} ${request.url}`, found);
     response.writeHead(status, { 'content-type': 'application/json' }).end(body);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

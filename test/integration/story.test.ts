@@ -5,7 +5,7 @@ import { payments } from '../../examples/refunds/shop.ts';
 import { s3Client } from '../engines/engines.ts';
 import { freshServices, paidIn } from '../examples/simulated.ts';
 import type { Cloud } from './cloud.ts';
-import { type Passing, type RehearsalOptions, rehearsal } from './rehearsal.ts';
+import { type GatewayResponse, type RehearsalOptions, rehearsal } from './rehearsal.ts';
 import { apiAt } from './story/api.ts';
 import { story } from './story/story.ts';
 
@@ -44,10 +44,10 @@ async function runStory({ cloud, stopsAfterPauses = Infinity, ...options }: Stor
 }
 
 /** Changes the JSON responses to these requests. */
-const bending =
-  (which: RegExp, change: (body: never) => unknown) =>
-  (request: string, { status, body }: Passing): Passing =>
-    which.test(request) && status < 400
+const altering =
+  (pattern: RegExp, change: (body: never) => unknown) =>
+  (request: string, { status, body }: GatewayResponse): GatewayResponse =>
+    pattern.test(request) && status < 400
       ? { status, body: JSON.stringify(change(JSON.parse(body) as never)) }
       : { status, body };
 
@@ -56,7 +56,7 @@ describe('the story', () => {
     const { failed, lines, deployed } = await runStory();
     expect(lines.filter((line) => !line.startsWith('✓'))).toEqual([]);
     expect([failed, lines.length]).toEqual([0, 10]);
-    expect(paidIn(payments)).toEqual([['refund of o-17', 80]]);
+    expect(await paidIn(payments)).toEqual([['refund of o-17', 80]]);
     // The check is only meaningful if the state was stored in the bucket.
     const { Contents = [] } = await s3Client().send(new ListObjectsV2Command({ Bucket: deployed.bucket }));
     expect(Contents.some(({ Key = '', Size = 0 }) => Key.startsWith('default/integ-saved/') && Size > 50_000)).toBe(
@@ -93,17 +93,17 @@ describe('the story', () => {
       'links are not served by the application',
       /✗ an unknown approval link.*\n.*found code undefined/,
       {
-        bend: (request, answer) =>
-          request.includes('/approvals/') && answer.body.includes('APPROVAL_NOT_FOUND')
+        alter: (request, response) =>
+          request.includes('/approvals/') && response.body.includes('APPROVAL_NOT_FOUND')
             ? { status: 404, body: '{"message":"Not Found"}' }
-            : answer,
+            : response,
       },
     ],
     [
       'a step is recorded twice',
       /✗ a refund waits.*\n {2}The number of records of the step "pay" must be 1; found 2/,
       {
-        bend: bending(/checkpoints\?limit/, ({ checkpoints }: { checkpoints: readonly { step?: string }[] }) => ({
+        alter: altering(/checkpoints\?limit/, ({ checkpoints }: { checkpoints: readonly { step?: string }[] }) => ({
           checkpoints: [...checkpoints, ...checkpoints.filter(({ step }) => step === 'pay')],
         })),
       },
@@ -112,7 +112,7 @@ describe('the story', () => {
       'the result differs',
       /The result must be \{"refunded":true,"paid":80/,
       {
-        bend: bending(/integ-refund$/, (run: object) =>
+        alter: altering(/integ-refund$/, (run: object) =>
           'result' in run ? { ...run, result: { refunded: true, paid: 81 } } : run,
         ),
       },
@@ -121,23 +121,23 @@ describe('the story', () => {
       'a run fails',
       /✗ a refund waits.*\n {2}Run "integ-refund" must become WAITING_FOR_APPROVAL; it ended as FAILED \(Error: No bank\)\./,
       {
-        bend: bending(/integ-refund$/, (run: object) => ({
+        alter: altering(/integ-refund$/, (run: object) => ({
           ...run,
           status: 'FAILED',
-          error: { name: 'Error', message: 'No bank', failedAt: [], notUndone: [] },
+          error: { name: 'Error', message: 'No bank', failedOperations: [], notUndone: [] },
         })),
       },
     ],
     [
       'one vote is enough',
       /The status after one of two votes must be "PENDING"; found "APPROVED"/,
-      { bend: bending(/decide$/, (approval: object) => ({ ...approval, status: 'APPROVED' })) },
+      { alter: altering(/decide$/, (approval: object) => ({ ...approval, status: 'APPROVED' })) },
     ],
     [
       'a state is damaged',
       /✗ a large state.*\n {2}The loaded state must be/,
       {
-        bend: bending(/load$/, ({ checkpoint, ...rest }: { checkpoint: object }) => ({
+        alter: altering(/load$/, ({ checkpoint, ...rest }: { checkpoint: object }) => ({
           ...rest,
           checkpoint: { ...checkpoint, state: {} },
         })),
@@ -146,13 +146,13 @@ describe('the story', () => {
     [
       'a stale write is accepted',
       /POST \/api\/runs\/integ-saved\/checkpoints must return 412; found 201/,
-      { bend: (_, answer) => (answer.status === 412 ? { ...answer, status: 201 } : answer) },
+      { alter: (_, response) => (response.status === 412 ? { ...response, status: 201 } : response) },
     ],
     [
       'a cancelled run keeps its approval',
       /✗ a cancelled run.*\n {2}The status of its approval must be "WITHDRAWN"; found "PENDING"/,
       {
-        bend: bending(/integ-cancel\/approvals$/, ({ approvals }: { approvals: object[] }) => ({
+        alter: altering(/integ-cancel\/approvals$/, ({ approvals }: { approvals: object[] }) => ({
           approvals: approvals.map((each) => ({ ...each, status: 'PENDING' })),
         })),
       },

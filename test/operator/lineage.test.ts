@@ -4,7 +4,7 @@ import { createOperator } from '../../lambda/operator/create-operator.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { TestClock } from '../../lambda/testing.ts';
 
-it('does not list another run under the id of a deleted fork', async () => {
+it('the lineage of a run does not include another run under the id of a deleted fork', async () => {
   const clock = new TestClock(Date.parse('2026-03-01T10:00:00Z'));
   const none = agent({ name: 'none', run: () => {} }, { storage: memoryStorage(), clock });
   const { store } = none;

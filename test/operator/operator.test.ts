@@ -15,7 +15,7 @@ describeOnEachStorage('an operator', (open) => {
     expect(isNew).toBe(true);
     await until(operator, run, 'WAITING_FOR_APPROVAL');
     expect(await operator.run(run)).toMatchObject({
-      ...{ run, agent: 'trips', owner: 'ann', tags: ['beta'], isDurable: true, openApprovals: ['book'] },
+      ...{ run, agent: 'trips', owner: 'ann', tags: ['beta'], isDurable: true, pendingApprovals: ['book'] },
       ...{ step: 'book', input: { budget: 900 }, waits: [{ kind: 'approval', name: 'book' }] },
     });
 
@@ -139,7 +139,7 @@ describeOnEachStorage('an operator', (open) => {
     const second = await operator.fork(fork, { id: 'what if / again?' });
     for (const each of [run, fork, second]) {
       expect(await operator.lineage(each)).toMatchObject({
-        isMore: false,
+        hasMore: false,
         root: { run, forks: [{ run: fork, fromVersion: version, forks: [{ run: second, forks: [] }] }] },
       });
     }
@@ -153,7 +153,7 @@ describeOnEachStorage('an operator', (open) => {
     const { run } = await operator.start({ agent: 'trips', input: { budget: 900 } });
     await until(operator, run, 'WAITING_FOR_APPROVAL');
     await operator.rewind(run, 2);
-    await expect.poll(async () => (await operator.run(run)).openApprovals).toEqual(['book~r1']);
+    await expect.poll(async () => (await operator.run(run)).pendingApprovals).toEqual(['book~r1']);
     await operator.decide(run, {
       approval: 'book~r1',
       by: 'user:bob',

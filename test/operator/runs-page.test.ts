@@ -52,8 +52,8 @@ describe('a list of runs', () => {
     expect(first.runs).toEqual([]);
     expect(first.cursor).toBeDefined();
     expect((await allPages(operator, { agent: 'rare' })).ids).toEqual(['the one']);
-    expect((await operator.counts()).READY).toEqual({ count: 1000, isMore: true });
-    expect((await operator.counts()).FAILED).toEqual({ count: 0, isMore: false });
+    expect((await operator.counts()).READY).toEqual({ count: 1000, hasMore: true });
+    expect((await operator.counts()).FAILED).toEqual({ count: 0, hasMore: false });
   });
 
   it('refuses an invalid cursor and a page that is too large', async () => {

@@ -47,7 +47,7 @@ export function operatorScene(storage: Storage, options: AgentOptions = {}) {
           editable: true,
         });
         if (!approved) throw new Error(`Refused: ${comment}`);
-        const seat = await ctx.waitForSignal<string>('seat', { timeout: { days: 2 } });
+        const seat = await ctx.waitForSignal('seat', { timeout: { days: 2 } });
         return { seat, edits, flights };
       },
     },

@@ -26,8 +26,8 @@ describe('a timeline', () => {
     await world.skip({ minutes: 5 });
     await world.skip({ hours: 2 });
     await run.approve('book');
-    const { spans: stretches, totals, crashes, failures } = buildTimeline(await run.checkpoints());
-    expect(stretches.map(({ kind, label, from, to }) => `${kind} ${label} ${seconds(from, to)}`)).toEqual([
+    const { spans, totals, crashes, failures } = buildTimeline(await run.checkpoints());
+    expect(spans.map(({ kind, label, from, to }) => `${kind} ${label} ${seconds(from, to)}`)).toEqual([
       'queued start 0',
       'queued ready 0',
       'failure search 0',
@@ -45,6 +45,46 @@ describe('a timeline', () => {
     expect([totals.waiting, crashes, failures]).toEqual([7_500_000, 1, 1]);
   });
 
+  it('names sleeps, and all steps that share a checkpoint', async () => {
+    const trips = agent({
+      name: 'trips',
+      async run(ctx) {
+        await ctx.all('search', [
+          (branch) => branch.step('train', () => 1),
+          (branch) => branch.step('flight', () => 2),
+          (branch) => branch.step('ferry', () => 3),
+        ]);
+        await ctx.sleep('nap', { seconds: 2 });
+      },
+    });
+    const run = await testAgents(trips).start({});
+    const { spans } = buildTimeline(await run.checkpoints());
+    expect(spans.map(({ label }) => label)).toEqual([
+      'start',
+      'ready',
+      'search[0]/train, search[1]/flight, search[2]/ferry',
+      'sleep nap',
+      'succeeded',
+    ]);
+  });
+
+  it('counts the steps that do not fit into the label', async () => {
+    const many = agent({
+      name: 'many',
+      run: (ctx) =>
+        ctx.map(
+          'find',
+          Array.from({ length: 40 }, (_, i) => i),
+          (branch) => branch.step('page', () => 1),
+        ),
+    });
+    const run = await testAgents(many).start({});
+    const labels = buildTimeline(await run.checkpoints()).spans.map(({ label }) => label);
+    const [found = ''] = labels.filter((label) => label.startsWith('find'));
+    expect(found).toMatch(/^find\[0\]\/page, .*\[\d+\]\/page and \d+ more$/);
+    expect(found.length).toBeLessThanOrEqual(256);
+  });
+
   const at = (minute: number, version: number, fields: Partial<CheckpointSummary>): CheckpointSummary => ({
     ...{ run: 'r', version, kind: 'save', status: 'RUNNING', stepNumber: 0, labels: {}, writer: 'w', writeId: 'i' },
     ...{ hash: 'h', pruned: false, bytes: 1, savedAt: new Date(minute * 60_000), ...fields },
@@ -58,23 +98,19 @@ describe('a timeline', () => {
   });
 
   it('begins after the first checkpoint if it covers a part of a run', () => {
-    const { spans: stretches } = buildTimeline([at(1, 7, {}), at(2, 8, { step: 'next' })]);
-    expect(stretches).toMatchObject([{ kind: 'step', label: 'next', checkpoint: { version: 8 } }]);
+    const { spans } = buildTimeline([at(1, 7, {}), at(2, 8, { step: 'next' })]);
+    expect(spans).toMatchObject([{ kind: 'step', label: 'next', checkpoint: { version: 8 } }]);
   });
 
   it('has no negative spans if the clocks of two writers differ', () => {
-    const { spans: stretches, totals } = buildTimeline([
-      at(5, 1, {}),
-      at(3, 2, { kind: 'claim' }),
-      at(4, 3, { step: 'a' }),
-    ]);
-    expect(stretches.every(({ from, to }) => from <= to)).toBe(true);
+    const { spans, totals } = buildTimeline([at(5, 1, {}), at(3, 2, { kind: 'claim' }), at(4, 3, { step: 'a' })]);
+    expect(spans.every(({ from, to }) => from <= to)).toBe(true);
     expect(totals.crash).toBe(0);
   });
 
   it('names changes from outside', () => {
     const kinds = ['rewind', 'undo', 'cancel', 'retry', 'prune'] as const;
-    const { spans: stretches } = buildTimeline([at(0, 1, {}), ...kinds.map((kind, i) => at(i, i + 2, { kind }))]);
-    expect(stretches.slice(1).map(({ kind, label }) => [kind, label])).toEqual(kinds.map((kind) => ['change', kind]));
+    const { spans } = buildTimeline([at(0, 1, {}), ...kinds.map((kind, i) => at(i, i + 2, { kind }))]);
+    expect(spans.slice(1).map(({ kind, label }) => [kind, label])).toEqual(kinds.map((kind) => ['change', kind]));
   });
 });

@@ -33,15 +33,15 @@ const documents = fc
 describe('a truncated document', () => {
   it('is the whole document if that fits', () => {
     const doc = docOf({ a: [1, { b: 'text' }], when: new Date(0) });
-    expect(truncateDocument(doc, '', 1000)).toEqual({ value: doc, isWhole: true });
-    expect(truncateDocument(doc, '/a/1', 1000)).toEqual({ value: { b: 'text' }, isWhole: true });
+    expect(truncateDocument(doc, '', 1000)).toEqual({ value: doc, isComplete: true });
+    expect(truncateDocument(doc, '/a/1', 1000)).toEqual({ value: { b: 'text' }, isComplete: true });
   });
 
   it('has the first elements of a long list, and its length', () => {
-    const { value, isWhole } =
+    const { value, isComplete } =
       truncateDocument(docOf({ list: Array.from({ length: 5000 }, (_, i) => i) }), '', 500) ?? {};
     const cut = parseTruncation((value as { list: Doc }).list);
-    expect([isWhole, cut?.kind, cut?.size]).toEqual([false, 'list', 5000]);
+    expect([isComplete, cut?.kind, cut?.size]).toEqual([false, 'list', 5000]);
     expect(cut?.shown).toEqual(expect.arrayContaining([0, 1, 2]));
   });
 
@@ -97,8 +97,8 @@ describe('a truncated document', () => {
     const [tag, entries] = (value as { $: [string, Doc] }).$;
     expect([tag, parseTruncation(entries)?.size]).toEqual(['map', 1000]);
     const odd = docOf({ $: 'x'.repeat(5000), other: 1 });
-    const { value: held } = truncateDocument(odd, '', 600) ?? {};
-    expect(held).toEqual({ $: ['object', { $: { $: ['cut', 'text', 5000, expect.any(String)] }, other: 1 }] });
+    const { value: part } = truncateDocument(odd, '', 600) ?? {};
+    expect(part).toEqual({ $: ['object', { $: { $: ['truncated', 'text', 5000, expect.any(String)] }, other: 1 }] });
     const many = docOf({ $: 1, ...Object.fromEntries(map) });
     expect(parseTruncation(truncateDocument(many, '', 600)?.value)).toMatchObject({
       kind: 'object',
@@ -109,7 +109,7 @@ describe('a truncated document', () => {
 
   it('is not accepted as a state', () => {
     const { value = null } = truncateDocument(docOf(['x'.repeat(9000)]), '', 500) ?? {};
-    expect(() => decode(value)).toThrow(/unknown type "cut"/);
+    expect(() => decode(value)).toThrow(/unknown type "truncated"/);
   });
 
   it('starts at any JSON pointer, and is undefined where the pointer leads nowhere', () => {
@@ -125,11 +125,11 @@ describe('a truncated document', () => {
   it('fits its budget for any document, and is whole only if it equals the document', () => {
     fc.assert(
       fc.property(documents, fc.integer({ min: 300, max: 20_000 }), (doc, budget) => {
-        const { value = null, isWhole } = truncateDocument(doc, '', budget) ?? {};
-        if (isWhole) expect(value).toEqual(doc);
-        else expect(JSON.stringify(value)).toContain('{"$":["cut",');
+        const { value = null, isComplete } = truncateDocument(doc, '', budget) ?? {};
+        if (isComplete) expect(value).toEqual(doc);
+        else expect(JSON.stringify(value)).toContain('{"$":["truncated",');
         expect(bytesOf(value)).toBeLessThanOrEqual(Math.max(budget, 1000) * 1.2);
-        if (bytesOf(doc) <= budget) expect(isWhole).toBe(true);
+        if (bytesOf(doc) <= budget) expect(isComplete).toBe(true);
       }),
       { numRuns: 400 },
     );

@@ -10,7 +10,7 @@ const orders = agent({
   signals: { ship: z.object({ at: z.iso.date().transform((text) => new Date(text)) }) },
   state: { initial: ({ count }) => ({ doubled: count * 2 }) },
   async run(ctx, { count }) {
-    const shipped = await ctx.waitForSignal<{ at: Date }>('ship').catch((error: Error) => error.message);
+    const shipped = await ctx.waitForSignal('ship').catch((error: Error) => error.message);
     await ctx.sleep('a night', { hours: 8 });
     return { count, doubled: ctx.state.doubled, shipped };
   },

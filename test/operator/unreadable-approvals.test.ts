@@ -10,14 +10,14 @@ const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } }
 async function scene() {
   const storage = memoryStorage();
   const logged: Readonly<Record<string, unknown>>[] = [];
-  const asks = agent({
+  const approvalAgent = agent({
     name: 'asks',
     run: async (ctx) => (await ctx.approval('book', { title: 'Book?', approvers: ['user:ann'] })).approved,
   });
   const options = { storage, keys, log: (_: string, __: string, fields: object) => void logged.push({ ...fields }) };
-  const encrypted = asks.with(options);
+  const encrypted = approvalAgent.with(options);
   for (const [run, who] of [
-    ['plain', asks.with({ storage })],
+    ['plain', approvalAgent.with({ storage })],
     ['broken', encrypted],
     ['good', encrypted],
   ] as const) {
@@ -51,9 +51,9 @@ describe('approvals that cannot be read', () => {
   it('do not hide a storage that fails: then there is no list', async () => {
     const { encrypted, storage } = await scene();
     const read = () => Promise.reject(Object.assign(new Error('away'), { code: 'STORAGE_UNAVAILABLE', scope: 'run' }));
-    const away = { ...storage, records: { ...storage.records, read, range: read } };
-    await expect(createOperator(encrypted.with({ storage: away, keys }).runtime).inbox('user:ann')).rejects.toThrow(
-      'away',
-    );
+    const unavailable = { ...storage, records: { ...storage.records, read, range: read } };
+    await expect(
+      createOperator(encrypted.with({ storage: unavailable, keys }).runtime).inbox('user:ann'),
+    ).rejects.toThrow('away');
   });
 });

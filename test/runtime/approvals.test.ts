@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Person } from '../../lambda/core/approval.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { decideByToken, findByToken } from '../../lambda/runtime/approvals/by-token.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
@@ -8,33 +9,46 @@ import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { describeOnEachStorage, gate, headIn, headOf, interceptCommits } from './storages.ts';
 
-const ANN = { title: 'Pay?', approvers: ['user:ann'] };
+const ANN = { title: 'Pay?', approvers: ['user:ann'] } as const;
 
 /** Requests one approval and returns the decision. */
-const asking = (request: Partial<ApprovalOptions<unknown>> = {}) =>
+const approvalAgent = (request: Partial<ApprovalOptions<unknown>> = {}) =>
   agent({ name: 'asking', run: (ctx) => ctx.approval('pay', { ...ANN, ...request }) });
 
 const inRun = (world: { agent: Parameters<typeof headOf>[0] }, run = 'r') => world.agent.runtime.contexts.forRun(run);
 
 describe('a decision', () => {
-  it('tells the agent who decided what and when, with the hash of the request', async () => {
-    const world = testAgents(asking({ show: { amount: 12 } }));
+  it('returns to the agent who decided what and when, with the hash of the request', async () => {
+    const world = testAgents(approvalAgent({ show: { amount: 12 } }));
     const run = await world.start({}, { id: 'r' });
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
     const [open] = await run.approvals();
-    expect(open).toMatchObject({ name: 'pay', title: 'Pay?', show: { amount: 12 }, status: 'PENDING', ask: 1 });
+    expect(open).toMatchObject({
+      name: 'pay',
+      title: 'Pay?',
+      show: { amount: 12 },
+      status: 'PENDING',
+      requestNumber: 1,
+    });
     await world.skip({ hours: 2 });
     await run.approve('pay', { comment: 'fine' });
     const decision = await run.result();
     expect(decision).toEqual({
-      ...{ approved: true, status: 'APPROVED', by: ['user:ann'], comment: 'fine', asks: 1, shown: open?.shown },
+      ...{
+        approved: true,
+        status: 'APPROVED',
+        by: ['user:ann'],
+        comment: 'fine',
+        requestCount: 1,
+        contentHash: open?.contentHash,
+      },
       at: new Date('2026-01-01T02:00:00Z'),
     });
-    expect(decision.shown).toMatch(/^[0-9a-f]{64}$/);
+    expect(decision.contentHash).toMatch(/^[0-9a-f]{64}$/);
   });
 
   it('can be a rejection', async () => {
-    const world = testAgents(asking());
+    const world = testAgents(approvalAgent());
     const run = await world.start({}, { id: 'r' });
     await run.reject('pay', { comment: 'too much' });
     expect(await run.result()).toMatchObject({ approved: false, status: 'REJECTED', comment: 'too much' });
@@ -42,20 +56,20 @@ describe('a decision', () => {
   });
 
   it('wakes the run once if both people of a quorum approve at the same time', async () => {
-    const world = testAgents(asking({ approvers: ['user:ann', 'user:bob', 'user:eve'], quorum: 2 }));
+    const world = testAgents(approvalAgent({ approvers: ['user:ann', 'user:bob', 'user:eve'], quorum: 2 }));
     const run = await world.start({}, { id: 'r' });
-    const yes = (by: string) => world.agent.run('r').decide({ approval: 'pay', by, answer: 'approve', comment: by });
+    const yes = (by: Person) => world.agent.run('r').decide({ approval: 'pay', by, answer: 'approve', comment: by });
     await Promise.all([yes('user:ann'), yes('user:bob')]);
     await world.settle();
     const { by, comment, status } = await run.result();
     expect({ by: by.toSorted(), status }).toEqual({ by: ['user:ann', 'user:bob'], status: 'APPROVED' });
     expect(comment?.split('\n').toSorted()).toEqual(['user:ann', 'user:bob']);
-    expect((await headOf(world.agent, 'r')).work?.wake).toBe(1);
+    expect((await headOf(world.agent, 'r')).work?.eventCount).toBe(1);
     expect(world.invocations.map(({ end }) => end)).toEqual(['suspended', 'finished']);
   });
 
   it('does not wake the run while another approval is needed', async () => {
-    const world = testAgents(asking({ approvers: ['group:finance'], quorum: 2 }));
+    const world = testAgents(approvalAgent({ approvers: ['group:finance'], quorum: 2 }));
     const run = await world.start({}, { id: 'r' });
     await run.approve('pay', { by: 'user:ann' });
     await run.approve('pay', { by: 'user:ann' });
@@ -66,9 +80,9 @@ describe('a decision', () => {
   });
 
   it('returns the recorded one if it is repeated, and conflicts with another one', async () => {
-    const world = testAgents(asking());
+    const world = testAgents(approvalAgent());
     const run = await world.start({}, { id: 'r' });
-    const input = { approval: 'pay', by: 'user:ann' };
+    const input = { approval: 'pay', by: 'user:ann' } as const;
     await run.decide({ ...input, answer: 'approve' });
     expect(await run.decide({ ...input, answer: 'approve' })).toMatchObject({ status: 'APPROVED' });
     await expect(run.decide({ ...input, answer: 'reject' })).rejects.toMatchObject({ code: 'APPROVAL_DECIDED' });
@@ -109,10 +123,10 @@ describe('an approval request', () => {
       commits.push(writes.flatMap((write) => ('put' in write ? write.put.key : [])));
       await commit();
     });
-    const world = testAgents(asking(), { storage });
+    const world = testAgents(approvalAgent(), { storage });
     await world.start({}, { id: 'r' });
-    const asked = commits.find((keys) => keys.includes('apay'));
-    expect(asked).toEqual(['c0000000003', 'cz', 'apay']);
+    const requestCommit = commits.find((keys) => keys.includes('apay'));
+    expect(requestCommit).toEqual(['c0000000003', 'cz', 'apay']);
   });
 
   it('waits together with another one until both are decided, in any order', async () => {
@@ -138,7 +152,7 @@ describe('an approval request', () => {
       [true, 'user:bob'],
     ]);
     const second = await world.start({}, { id: 'b' });
-    const decide = (approval: string, by: string) => world.agent.run('b').decide({ approval, by, answer: 'approve' });
+    const decide = (approval: string, by: Person) => world.agent.run('b').decide({ approval, by, answer: 'approve' });
     await Promise.all([decide('one', 'user:ann'), decide('two', 'user:bob')]);
     await world.settle();
     expect(await second.result()).toEqual([
@@ -166,7 +180,7 @@ describe('an approval request', () => {
   });
 
   it('fails the run if it is invalid', async () => {
-    const world = testAgents(asking({ approvers: [] }));
+    const world = testAgents(approvalAgent({ approvers: [] }));
     const run = await world.start({}, { id: 'r' });
     await expect(run.result()).rejects.toMatchObject({ code: 'RUN_FAILED', cause: { code: 'INVALID_INPUT' } });
   });
@@ -187,26 +201,26 @@ describe('edits', () => {
   };
 
   it('are parsed by the schema if they match it', async () => {
-    const world = testAgents(asking({ editable: amount }));
+    const world = testAgents(approvalAgent({ editable: amount }));
     const run = await world.start({}, { id: 'r' });
     await run.approve('pay', { edits: { amount: 9.6 } });
-    expect(await run.result()).toMatchObject({ approved: true, edits: { amount: 10 }, asks: 1 });
+    expect(await run.result()).toMatchObject({ approved: true, edits: { amount: 10 }, requestCount: 1 });
   });
 
   it('lead to another request with the reason if they do not match the schema', async () => {
-    const world = testAgents(asking({ editable: amount }));
+    const world = testAgents(approvalAgent({ editable: amount }));
     const run = await world.start({}, { id: 'r' });
     await run.approve('pay', { edits: { amount: 'ten' } });
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
     const [again] = await run.approvals();
-    expect(again).toMatchObject({ ask: 2, changed: { before: { amount: 'ten' } } });
+    expect(again).toMatchObject({ requestNumber: 2, changed: { before: { amount: 'ten' } } });
     expect(again?.changed?.after).toContain('amount: must be a number');
     await run.approve('pay', { edits: { amount: 7 } });
-    expect(await run.result()).toMatchObject({ approved: true, edits: { amount: 7 }, asks: 2 });
+    expect(await run.result()).toMatchObject({ approved: true, edits: { amount: 7 }, requestCount: 2 });
   });
 
   it('are refused if the approval is not editable', async () => {
-    const world = testAgents(asking());
+    const world = testAgents(approvalAgent());
     const run = await world.start({}, { id: 'r' });
     await expect(run.approve('pay', { edits: { amount: 1 } })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
@@ -214,7 +228,7 @@ describe('edits', () => {
 });
 
 describe('an approval without a decision in time', () => {
-  const timed = (request: Partial<ApprovalOptions<unknown>>) => asking({ timeout: { days: 3 }, ...request });
+  const timed = (request: Partial<ApprovalOptions<unknown>>) => approvalAgent({ timeout: { days: 3 }, ...request });
 
   it('is rejected by default', async () => {
     const world = testAgents(timed({}));
@@ -222,7 +236,7 @@ describe('an approval without a decision in time', () => {
     await world.skip({ days: 2, hours: 23, minutes: 59 });
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
     await world.skip({ minutes: 1 });
-    expect(await run.result()).toMatchObject({ approved: false, status: 'EXPIRED', by: [], asks: 1 });
+    expect(await run.result()).toMatchObject({ approved: false, status: 'EXPIRED', by: [], requestCount: 1 });
   });
 
   it('is approved with `onTimeout: approve`', async () => {
@@ -251,7 +265,7 @@ describe('an approval without a decision in time', () => {
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
     const [open] = await run.approvals();
     expect(open).toMatchObject({ approvers: ['user:ann', 'user:boss'], deadline: new Date('2026-01-07T00:00:00Z') });
-    expect(world.notifications.map(({ kind }) => kind)).toEqual(['asked', 'escalation']);
+    expect(world.notifications.map(({ kind }) => kind)).toEqual(['requested', 'escalated']);
     await run.approve('pay', { by: 'user:boss' });
     expect(await run.result()).toMatchObject({ by: ['user:boss'] });
     const second = await world.start({}, { id: 's' });
@@ -273,15 +287,15 @@ describe('an approval without a decision in time', () => {
     expect(await run.result()).toMatchObject({ status: 'EXPIRED' });
   });
 
-  it('has sent reminders at every interval, and escalated half way', async () => {
+  it('sends reminders at every interval, and escalates halfway', async () => {
     const world = testAgents(timed({ remindAfter: { hours: 24 }, escalateTo: ['user:boss'] }));
     await world.start({}, { id: 'r' });
     await world.skip({ days: 4 });
     const notified = world.notifications.map(({ kind, links }) => [kind, ...links.map(({ person }) => person)]);
     expect(notified).toEqual([
-      ['asked', 'user:ann'],
+      ['requested', 'user:ann'],
       ['reminder', 'user:ann'],
-      ['escalation', 'user:ann', 'user:boss'],
+      ['escalated', 'user:ann', 'user:boss'],
       ['reminder', 'user:ann', 'user:boss'],
     ]);
   });
@@ -379,7 +393,7 @@ describe('rechecked facts', () => {
     const { travel, booked } = booking([1200, 1200]);
     const run = await testAgents(travel).start({}, { id: 'r' });
     await run.approve('book');
-    expect(await run.result()).toMatchObject({ approved: true, asks: 1, facts: { price: 1200 } });
+    expect(await run.result()).toMatchObject({ approved: true, requestCount: 1, facts: { price: 1200 } });
     expect(booked).toEqual([1200]);
   });
 
@@ -392,32 +406,32 @@ describe('rechecked facts', () => {
     expect(booked).toEqual([]);
     const [again] = await run.approvals();
     expect(again).toMatchObject({
-      ...{ ask: 2, title: 'Book for $1500?', facts: { price: 1500 } },
+      ...{ requestNumber: 2, title: 'Book for $1500?', facts: { price: 1500 } },
       changed: { before: { price: 1200 }, after: { price: 1500 } },
     });
-    expect(again?.shown).not.toBe(first?.shown);
-    const stale = run.approve('book', { shown: first?.shown });
+    expect(again?.contentHash).not.toBe(first?.contentHash);
+    const stale = run.approve('book', { contentHash: first?.contentHash });
     await expect(stale).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     await run.approve('book');
-    expect(await run.result()).toMatchObject({ approved: true, asks: 2, facts: { price: 1500 } });
+    expect(await run.result()).toMatchObject({ approved: true, requestCount: 2, facts: { price: 1500 } });
     expect(booked).toEqual([1500]);
   });
 
   it('can differ within a tolerance', async () => {
-    const same: ApprovalOptions['same'] = (asked, now) => Number(now.price) <= Number(asked.price) * 1.02;
+    const same: ApprovalOptions['same'] = (before, now) => Number(now.price) <= Number(before.price) * 1.02;
     const { travel, booked } = booking([1000, 1019], { same });
     const run = await testAgents(travel).start({}, { id: 'r' });
     await run.approve('book');
-    expect(await run.result()).toMatchObject({ approved: true, asks: 1 });
+    expect(await run.result()).toMatchObject({ approved: true, requestCount: 1 });
     expect(booked).toEqual([1000]);
   });
 
-  it('lead to at most `maxAsks` requests if they keep changing', async () => {
-    const { travel, booked } = booking([1, 2, 3, 4, 5], { maxAsks: 2 });
+  it('lead to at most `maxRequests` requests if they keep changing', async () => {
+    const { travel, booked } = booking([1, 2, 3, 4, 5], { maxRequests: 2 });
     const run = await testAgents(travel).start({}, { id: 'r' });
     await run.approve('book');
     await run.approve('book');
-    expect(await run.result()).toMatchObject({ approved: false, status: 'CHANGED', asks: 2 });
+    expect(await run.result()).toMatchObject({ approved: false, status: 'CHANGED', requestCount: 2 });
     expect(booked).toEqual([]);
   });
 
@@ -435,15 +449,15 @@ describe('rechecked facts', () => {
     const run = await world.start({}, { id: 'r' });
     await run.approve('book');
     await run.approve('book');
-    expect(await run.result()).toMatchObject({ approved: true, asks: 2, facts: { price: 1500 } });
+    expect(await run.result()).toMatchObject({ approved: true, requestCount: 2, facts: { price: 1500 } });
     expect(booked).toEqual([1500]);
   });
 });
 
 describe('an approval that is no longer needed', () => {
   const withdrawn = async (world: Parameters<typeof inRun>[0], id: string) => {
-    const { status, withdrawnBecause } = await viewApproval(await inRun(world), id);
-    return { status, withdrawnBecause };
+    const { status, withdrawalReason } = await viewApproval(await inRun(world), id);
+    return { status, withdrawalReason };
   };
 
   it('is withdrawn when its branch is abandoned', async () => {
@@ -451,7 +465,7 @@ describe('an approval that is no longer needed', () => {
       name: 'racing',
       async run(ctx) {
         await ctx.all('race', [(branch) => branch.approval('pay', ANN), (branch) => branch.waitForSignal('enough')], {
-          enough: 1,
+          minSuccessful: 1,
         });
         await ctx.sleep('after', { days: 1 });
       },
@@ -461,7 +475,7 @@ describe('an approval that is no longer needed', () => {
     await run.signal('enough');
     expect(await run.status()).toBe('SLEEPING');
     expect(await withdrawn(world, 'race[0]/pay')).toEqual({
-      ...{ status: 'WITHDRAWN', withdrawnBecause: 'It is no longer needed.' },
+      ...{ status: 'WITHDRAWN', withdrawalReason: 'It is no longer needed.' },
     });
     expect((await headOf(world.agent, 'r')).work?.approvals ?? []).toEqual([]);
     await expect(run.decide({ approval: 'race[0]/pay', by: 'user:ann', answer: 'approve' })).rejects.toMatchObject({
@@ -482,7 +496,7 @@ describe('an approval that is no longer needed', () => {
             },
             (branch) => branch.sleep('enough', { hours: 1 }),
           ],
-          { enough: 1 },
+          { minSuccessful: 1 },
         );
         await ctx.sleep('after', { days: 1 });
       },
@@ -584,14 +598,14 @@ describeOnEachStorage('approvals in runs', (open) => {
     });
     const world = testAgents(travel, { storage: await open(), deliverTwice: true });
     const run = await world.start({}, { id: 'r' });
-    const decide = (approval: string, by: string) => world.agent.run('r').decide({ approval, by, answer: 'approve' });
+    const decide = (approval: string, by: Person) => world.agent.run('r').decide({ approval, by, answer: 'approve' });
     await Promise.all([decide('book', 'user:ann'), decide('book', 'user:bob')]);
     await world.settle();
     const [again] = await run.approvals();
     expect(again).toMatchObject({ changed: { before: { price: 1200 }, after: { price: 1500 } } });
     await Promise.all([decide('book~2', 'user:ann'), decide('book~2', 'user:bob')]);
     await world.settle();
-    expect(await run.result()).toMatchObject({ approved: true, asks: 2, facts: { price: 1500 } });
+    expect(await run.result()).toMatchObject({ approved: true, requestCount: 2, facts: { price: 1500 } });
     const late = await world.start({}, { id: 'late' });
     await late.expire('book');
     expect(await late.result()).toMatchObject({ approved: false, status: 'EXPIRED' });

@@ -29,7 +29,7 @@ describe('an at-most-once step', () => {
       ),
     );
     const run = await world.start({});
-    expect(seen).toMatchObject({ kind: 'step', begun: 1 });
+    expect(seen).toMatchObject({ kind: 'step', startedAttempts: 1 });
     expect(seen).not.toHaveProperty('value');
     expect(await run.result()).toBe('paid');
   });
@@ -47,7 +47,7 @@ describe('an at-most-once step', () => {
               () => {
                 paid += 1;
               },
-              { ...ONLY, retry: { attempts: 5 } },
+              { ...ONLY, retry: { maxAttempts: 5 } },
             )
             .catch((error: Known) => void seen.push(error.code, error.message));
           await ctx.step('later', () => 1);
@@ -93,7 +93,7 @@ describe('an at-most-once step', () => {
           async ({ attempt }) => {
             attempts.push(attempt);
             const { toolResults } = await world.agent.store.load(ctx.run);
-            expect(toolResults.pay).toMatchObject({ begun: attempt, failures: attempt - 1 });
+            expect(toolResults.pay).toMatchObject({ startedAttempts: attempt, failures: attempt - 1 });
             if (attempt < 3) throw new Error('refused');
             return 'paid';
           },
@@ -119,7 +119,7 @@ describe('an at-most-once step', () => {
                 throw new Error('refused');
               }
             },
-            { ...ONLY, retry: { attempts: 3, pause: { minutes: 2 } } },
+            { ...ONLY, retry: { maxAttempts: 3, initialDelay: { minutes: 2 } } },
           )
           .catch((error: Known) => error.code),
       ),

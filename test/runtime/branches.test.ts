@@ -1,7 +1,7 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { AgentContext, BranchOptions } from '../../lambda/runtime/definition/agent-context.ts';
+import type { AgentContext, BranchOptions, BranchOutcome } from '../../lambda/runtime/definition/agent-context.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { randomFrom } from '../faults/seeded.ts';
@@ -13,7 +13,7 @@ async function ticks(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await tick();
 }
 
-const ONCE = { retry: { attempts: 1 } };
+const ONCE = { retry: { maxAttempts: 1 } };
 
 describe('ctx.all and ctx.map', () => {
   it('return results in the order of the branches, whichever finishes first', async () => {
@@ -46,8 +46,8 @@ describe('ctx.all and ctx.map', () => {
 
   it('respect the concurrency limit, and start branches in order', async () => {
     let under = 0;
-    let most = 0;
-    const began: number[] = [];
+    let max = 0;
+    const started: number[] = [];
     const random = randomFrom(7);
     const run = await testAgents(
       branching((ctx) =>
@@ -56,9 +56,9 @@ describe('ctx.all and ctx.map', () => {
           Array.from({ length: 20 }, (_, i) => i),
           (branch, n) =>
             branch.step('one', async () => {
-              began.push(n);
+              started.push(n);
               under += 1;
-              most = Math.max(most, under);
+              max = Math.max(max, under);
               await ticks(Math.floor(random() * 10));
               under -= 1;
               return n * n;
@@ -68,12 +68,12 @@ describe('ctx.all and ctx.map', () => {
       ),
     ).start({});
     expect(await run.result()).toEqual(Array.from({ length: 20 }, (_, i) => i * i));
-    expect(most).toBe(3);
-    expect(began).toEqual(Array.from({ length: 20 }, (_, i) => i));
+    expect(max).toBe(3);
+    expect(started).toEqual(Array.from({ length: 20 }, (_, i) => i));
   });
 
   it('fail with the first failure, and do not start the remaining branches', async () => {
-    const began: number[] = [];
+    const started: number[] = [];
     const run = await testAgents(
       branching(async (ctx) => {
         const failure = await ctx
@@ -84,7 +84,7 @@ describe('ctx.all and ctx.map', () => {
               branch.step(
                 'one',
                 () => {
-                  began.push(n);
+                  started.push(n);
                   if (n === 1) throw new RangeError('number 1');
                 },
                 ONCE,
@@ -97,13 +97,13 @@ describe('ctx.all and ctx.map', () => {
       }),
     ).start({});
     expect(await run.result()).toBe('RangeError: number 1');
-    expect(began).toEqual([0, 1]);
+    expect(started).toEqual([0, 1]);
   });
 
   it('abandon nested branches with the branch that contains them', async () => {
-    const began: string[] = [];
+    const started: string[] = [];
     const slow = (name: string) => async () => {
-      began.push(name);
+      started.push(name);
       await ticks(20);
     };
     const run = await testAgents(
@@ -118,22 +118,22 @@ describe('ctx.all and ctx.map', () => {
                 await leaf.step('second', slow('second'));
               }),
           ],
-          { enough: 1 },
+          { minSuccessful: 1 },
         );
         await ctx.step('later', () => ticks(60));
       }),
     ).start({});
     expect(await run.status()).toBe('SUCCEEDED');
-    expect(began).toEqual(['first']);
+    expect(started).toEqual(['first']);
   });
 
-  it.each<[string, BranchOptions & { enough: number }]>([
-    ['concurrency', { concurrency: 0, enough: 1 }],
-    ['concurrency', { concurrency: Number.NaN, enough: 1 }],
-    ['enough', { enough: 3 }],
-    ['enough', { enough: -1 }],
-    ['enough', { enough: 0.5 }],
-  ])('reject an invalid %s: %o', async (what, options) => {
+  it.each<[string, BranchOptions & { minSuccessful: number }]>([
+    ['concurrency', { concurrency: 0, minSuccessful: 1 }],
+    ['concurrency', { concurrency: Number.NaN, minSuccessful: 1 }],
+    ['minSuccessful', { minSuccessful: 3 }],
+    ['minSuccessful', { minSuccessful: -1 }],
+    ['minSuccessful', { minSuccessful: 0.5 }],
+  ])('reject an invalid `%s` option: %o', async (what, options) => {
     const run = await testAgents(branching((ctx) => ctx.map('work', [1, 2], () => 1, options))).start({});
     await expect(run.result()).rejects.toThrow(new RegExp(`\`${what}\``));
   });
@@ -147,7 +147,7 @@ describe('ctx.all and ctx.map', () => {
   });
 });
 
-describe('the `enough` option', () => {
+describe('the `minSuccessful` option', () => {
   it('completes when that many branches have succeeded, and returns the outcome of each branch', async () => {
     const run = await testAgents(
       branching((ctx) =>
@@ -164,15 +164,32 @@ describe('the `enough` option', () => {
               },
               ONCE,
             ),
-          { enough: 2 },
+          { minSuccessful: 2 },
         ),
       ),
     ).start({});
     expect(await run.result()).toMatchObject([
       { status: 'fulfilled', value: 40 },
       { status: 'rejected', reason: { message: 'not for sale' } },
-      { status: 'left' },
+      { status: 'abandoned' },
       { status: 'fulfilled', value: 20 },
+    ]);
+  });
+
+  it('returns outcomes when the options are in a variable, in the types too', async () => {
+    const options = { concurrency: 2, minSuccessful: 1 };
+    const run = await testAgents(
+      branching(async (ctx) => {
+        const mapped = await ctx.map('offers', [1], (_, n) => n, options);
+        expectTypeOf(mapped).toEqualTypeOf<BranchOutcome<number>[]>();
+        const [first] = await ctx.all('both', [() => 'a'], options);
+        expectTypeOf(first).toEqualTypeOf<BranchOutcome<string>>();
+        return [...mapped, first];
+      }),
+    ).start({});
+    expect(await run.result()).toEqual([
+      { status: 'fulfilled', value: 1 },
+      { status: 'fulfilled', value: 'a' },
     ]);
   });
 
@@ -180,7 +197,9 @@ describe('the `enough` option', () => {
     const run = await testAgents(
       branching((ctx) =>
         ctx
-          .map('offers', [1, 2, 3], (_, n) => (n === 2 ? n : Promise.reject(new Error(`no ${n}`))), { enough: 2 })
+          .map('offers', [1, 2, 3], (_, n) => (n === 2 ? n : Promise.reject(new Error(`no ${n}`))), {
+            minSuccessful: 2,
+          })
           .catch((error: AggregateError) => [error.message, error.errors.map(({ message }) => message)]),
       ),
     ).start({});
@@ -189,9 +208,9 @@ describe('the `enough` option', () => {
 
   it('runs no branch when it is 0', async () => {
     const run = await testAgents(
-      branching((ctx) => ctx.map('offers', [1, 2], () => Promise.reject(new Error('ran')), { enough: 0 })),
+      branching((ctx) => ctx.map('offers', [1, 2], () => Promise.reject(new Error('ran')), { minSuccessful: 0 })),
     ).start({});
-    expect(await run.result()).toEqual([{ status: 'left' }, { status: 'left' }]);
+    expect(await run.result()).toEqual([{ status: 'abandoned' }, { status: 'abandoned' }]);
   });
 
   it('counts the same branches in a replay with other timing', async () => {
@@ -206,12 +225,12 @@ describe('the `enough` option', () => {
             async (branch, n) => {
               // Outside a step, so that the timing differs in each replay.
               await ticks(Math.floor(random() * 8));
-              const asked = await branch.step('ask', () => ticks(Math.floor(random() * 8)).then(() => n));
+              const delayed = await branch.step('ask', () => ticks(Math.floor(random() * 8)).then(() => n));
               await ticks(Math.floor(random() * 8));
               if (n % 3 === 0) throw new Error(`no ${n}`);
-              return branch.step('take', () => asked * 10);
+              return branch.step('take', () => delayed * 10);
             },
-            { enough: 2, concurrency: 4 },
+            { minSuccessful: 2, concurrency: 4 },
           );
           seen.push(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.status)));
           await ctx.step('later', () => 1);
@@ -237,7 +256,7 @@ describe('the `enough` option', () => {
             (branch) => branch.sleep('long', { days: 1 }).then(() => 'time'),
             (branch) => branch.waitForSignal('go').then(() => 'signal'),
           ],
-          { enough: 1 },
+          { minSuccessful: 1 },
         );
         seen.push(outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : [])).join());
         await ctx.sleep('more', { days: 3 });
@@ -263,7 +282,7 @@ describe('the `enough` option', () => {
             },
             (branch) => branch.step('book', () => ticks(20).then(() => 'B'), { undo: (r) => void undone.push(r) }),
           ],
-          { enough: 1 },
+          { minSuccessful: 1 },
         );
         await ctx.sleep('long', { days: 1 });
       }),
@@ -330,7 +349,7 @@ describe('a run that failed in a branch', () => {
                 },
                 ONCE,
               ),
-            { enough: 2 },
+            { minSuccessful: 2 },
           );
         } catch (error) {
           throw new Error('No offers.', { cause: error });
@@ -362,7 +381,7 @@ describe('the count of branches', () => {
                   await branch.step('second', () => 2).catch((error) => seen.push(error));
                 },
               ],
-              { enough: 2 },
+              { minSuccessful: 2 },
             );
             seen.push(outcomes);
           },
@@ -382,7 +401,7 @@ describe('the count of branches', () => {
   /** Two of three must succeed: `quick` does, `paid` can be undone, and `slow` is abandoned. Then the run fails. */
   function twoOfThree() {
     const now = { paying: true, quick: true, failing: true };
-    const did: string[] = [];
+    const actions: string[] = [];
     const agents = testAgents(
       branching(async (ctx) => {
         const outcomes = await ctx.all(
@@ -395,14 +414,14 @@ describe('the count of branches', () => {
               branch.step(
                 'pay',
                 () => {
-                  did.push('pay');
+                  actions.push('pay');
                   if (!now.paying) throw new Error('no money');
                 },
-                { ...ONCE, undo: () => void did.push('unpay') },
+                { ...ONCE, undo: () => void actions.push('unpay') },
               ),
             (branch) => branch.sleep('slow', { hours: 1 }),
           ],
-          { enough: 2 },
+          { minSuccessful: 2 },
         );
         await ctx.step(
           'next',
@@ -414,28 +433,28 @@ describe('the count of branches', () => {
         return outcomes.map(({ status }) => status);
       }),
     );
-    return { agents, now, did };
+    return { agents, now, actions };
   }
 
   it('is determined again by a retry when a counted branch has to run again', async () => {
-    const { agents, now, did } = twoOfThree();
+    const { agents, now, actions } = twoOfThree();
     const run = await agents.start({});
     expect(await run.status()).toBe('FAILED');
     Object.assign(now, { paying: false, failing: false });
     await run.retry();
     await agents.skip({ hours: 2 });
-    expect(did).toEqual(['pay', 'unpay', 'pay']);
+    expect(actions).toEqual(['pay', 'unpay', 'pay']);
     expect(await run.result()).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
   it('is determined again by a rewind when a counted branch was undone since', async () => {
-    const { agents, now, did } = twoOfThree();
+    const { agents, now, actions } = twoOfThree();
     const run = await agents.start({});
     const before = (await run.checkpoints()).find(({ toolResults }) => 'offers' in toolResults);
     Object.assign(now, { paying: false, failing: false });
     await run.rewind(before?.version ?? 0);
     await agents.skip({ hours: 2 });
-    expect(did).toEqual(['pay', 'unpay', 'pay']);
+    expect(actions).toEqual(['pay', 'unpay', 'pay']);
     expect(await run.result()).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
@@ -443,7 +462,7 @@ describe('the count of branches', () => {
     const { agents, now } = twoOfThree();
     now.failing = false;
     const run = await agents.start({});
-    expect(await run.result()).toEqual(['fulfilled', 'fulfilled', 'left']);
+    expect(await run.result()).toEqual(['fulfilled', 'fulfilled', 'abandoned']);
     const counted = (await run.checkpoints()).find(({ toolResults }) => 'offers' in toolResults);
     const { id } = await run.fork({ version: counted?.version ?? 0, toolResults: { 'offers[0]/quick': false } });
     await agents.skip({ hours: 2 });
@@ -451,7 +470,7 @@ describe('the count of branches', () => {
   });
 
   it('does not change when a step is undone in a branch that did not count', async () => {
-    const did: string[] = [];
+    const actions: string[] = [];
     let failing = true;
     const world = testAgents(
       branching(async (ctx) => {
@@ -460,11 +479,11 @@ describe('the count of branches', () => {
           [
             (branch) => branch.step('quick', () => ticks(20)),
             async (branch) => {
-              await branch.step('hold', () => void did.push('hold'), { undo: () => void did.push('release') });
+              await branch.step('hold', () => void actions.push('hold'), { undo: () => void actions.push('release') });
               await branch.sleep('slow', { hours: 1 });
             },
           ],
-          { enough: 1 },
+          { minSuccessful: 1 },
         );
         await ctx.step(
           'next',
@@ -480,20 +499,20 @@ describe('the count of branches', () => {
     expect(await run.status()).toBe('FAILED');
     failing = false;
     await run.retry();
-    expect(await run.result()).toEqual(['fulfilled', 'left']);
-    expect(did).toEqual(['hold', 'release']);
+    expect(await run.result()).toEqual(['fulfilled', 'abandoned']);
+    expect(actions).toEqual(['hold', 'release']);
   });
 
   it('fails the run with STEP_MISMATCH when new code needs more branches than were counted', async () => {
-    let enough = 1;
+    let minSuccessful = 1;
     const world = testAgents(
       branching(async (ctx) => {
-        await ctx.all('offers', [() => 1, (branch) => branch.sleep('slow', { hours: 2 })], { enough });
+        await ctx.all('offers', [() => 1, (branch) => branch.sleep('slow', { hours: 2 })], { minSuccessful });
         await ctx.waitForSignal('go');
       }),
     );
     const run = await world.start({});
-    enough = 2;
+    minSuccessful = 2;
     await run.signal('go');
     expect(await run.status()).toBe('FAILED');
     await expect(run.result()).rejects.toMatchObject({

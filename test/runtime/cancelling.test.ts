@@ -16,7 +16,7 @@ import {
   withEventBefore,
 } from './storages.ts';
 
-const ANN = { title: 'Go on?', approvers: ['user:ann'] };
+const ANN = { title: 'Go on?', approvers: ['user:ann'] } as const;
 
 const waits = {
   WAITING_FOR_APPROVAL: (ctx: AgentContext) => ctx.approval('ask', ANN),
@@ -26,52 +26,52 @@ const waits = {
 
 /** Books a flight and a hotel, then waits; `did` logs each booking and each undo. */
 function booking(wait: (ctx: AgentContext) => Promise<unknown>) {
-  const did: string[] = [];
+  const actions: string[] = [];
   const travel = agent({
     name: 'travel',
     async run(ctx, input: { undoes: boolean }) {
-      const undo = input.undoes && { undo: (result: string) => void did.push(`un${result}`) };
+      const undo = input.undoes && { undo: (result: string) => void actions.push(`un${result}`) };
       for (const what of ['flight', 'hotel']) {
         await ctx.step(
           what,
           () => {
-            did.push(what);
+            actions.push(what);
             return what;
           },
           undo || {},
         );
       }
       await wait(ctx);
-      did.push('went on');
+      actions.push('went on');
       return 'travelled';
     },
   });
-  return { travel, did };
+  return { travel, actions };
 }
 
 describe.each(Object.entries(waits))('cancelling a run that is %s', (status, wait) => {
   it('ends it immediately when there is nothing to undo', async () => {
-    const { travel, did } = booking(wait);
+    const { travel, actions } = booking(wait);
     const world = testAgents(travel);
     const run = await world.start({ undoes: false }, { id: 'r' });
     expect(await run.status()).toBe(status);
     expect(await run.cancel('Changed her mind.')).toBe('CANCELLED');
     expect(world.invocations).toHaveLength(1);
-    expect(did).toEqual(['flight', 'hotel']);
+    expect(actions).toEqual(['flight', 'hotel']);
     const failure = await run.result().catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'RUN_CANCELLED', message: expect.stringContaining('Changed her mind.') });
     await world.skip({ days: 1 });
-    expect(did).toEqual(['flight', 'hotel']);
+    expect(actions).toEqual(['flight', 'hotel']);
   });
 
   it('wakes it to undo its steps in reverse order, each once even when processes crash', async () => {
-    const { travel, did } = booking(wait);
+    const { travel, actions } = booking(wait);
     const world = testAgents(travel, { deliverTwice: true });
     const run = await world.start({ undoes: true }, { id: 'r' });
     world.crash({ recorded: '@undo:hotel' });
     expect(await run.cancel()).toBe('ENDING');
     expect(await run.status()).toBe('CANCELLED');
-    expect(did).toEqual(['flight', 'hotel', 'unhotel', 'unflight']);
+    expect(actions).toEqual(['flight', 'hotel', 'unhotel', 'unflight']);
     const kinds = (await run.checkpoints()).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === 'cancel')).toHaveLength(1);
   });
@@ -79,17 +79,17 @@ describe.each(Object.entries(waits))('cancelling a run that is %s', (status, wai
 
 describe('cancel', () => {
   it('ends a run that was never claimed without running the agent', async () => {
-    const { travel, did } = booking(waits.SLEEPING);
+    const { travel, actions } = booking(waits.SLEEPING);
     const world = testAgents(travel);
     const run = await world.agent.start({ undoes: true }, { id: 'r' });
     expect(await run.cancel()).toBe('CANCELLED');
     await world.settle();
     expect(world.invocations).toEqual([{ end: 'skipped', reason: 'ended' }]);
-    expect(did).toEqual([]);
+    expect(actions).toEqual([]);
   });
 
   it('has no further effect when it is repeated', async () => {
-    const { travel, did } = booking(waits.WAITING_FOR_SIGNAL);
+    const { travel, actions } = booking(waits.WAITING_FOR_SIGNAL);
     const world = testAgents(travel);
     const run = await world.start({ undoes: true }, { id: 'r' });
     const both = await Promise.all([world.agent.run('r').cancel('one'), world.agent.run('r').cancel('two')]);
@@ -97,7 +97,7 @@ describe('cancel', () => {
     await world.settle();
     expect(await run.cancel('three')).toBe('CANCELLED');
     expect((await run.checkpoints()).filter(({ kind }) => kind === 'cancel')).toHaveLength(1);
-    expect(did).toEqual(['flight', 'hotel', 'unhotel', 'unflight']);
+    expect(actions).toEqual(['flight', 'hotel', 'unhotel', 'unflight']);
   });
 
   it('does not change a run that has succeeded', async () => {
@@ -133,7 +133,7 @@ describe('cancel', () => {
     const at = await world.agent.runtime.contexts.forRun('r');
     expect(await viewApproval(at, 'one')).toMatchObject({
       status: 'WITHDRAWN',
-      withdrawnBecause: 'The run is CANCELLED.',
+      withdrawalReason: 'The run is CANCELLED.',
     });
     expect(await run.approvals()).toEqual([]);
     await expect(run.decide({ approval: 'two', by: 'user:ann', answer: 'approve' })).rejects.toMatchObject({
@@ -142,34 +142,34 @@ describe('cancel', () => {
   });
 
   it('records and undoes a step that is running, and starts no further step', async () => {
-    const [began, finish] = [gate(), gate()];
-    const did: string[] = [];
+    const [started, finish] = [gate(), gate()];
+    const actions: string[] = [];
     const busy = agent({
       name: 'busy',
       async run(ctx) {
         await ctx.step(
           'pay',
           async () => {
-            began.open();
+            started.open();
             await finish.opened;
-            did.push('paid');
+            actions.push('paid');
             return 12;
           },
-          { undo: (amount) => void did.push(`gave back ${amount}`) },
+          { undo: (amount) => void actions.push(`gave back ${amount}`) },
         );
-        await ctx.step('next', () => void did.push('next'));
+        await ctx.step('next', () => void actions.push('next'));
       },
     });
     const world = testAgents(busy);
     await world.agent.start({}, { id: 'r' });
     const settled = world.settle();
-    await began.opened;
+    await started.opened;
     expect(await world.agent.run('r').cancel('stop')).toBe('ENDING');
     finish.open();
     await settled;
     const run = world.run('r');
     expect(await run.status()).toBe('CANCELLED');
-    expect(did).toEqual(['paid', 'gave back 12']);
+    expect(actions).toEqual(['paid', 'gave back 12']);
     await expect(run.result()).rejects.toThrow('was cancelled: stop');
     const all = await run.checkpoints();
     expect(all.map(({ kind, step }) => step ?? kind)).toEqual(['save', 'claim', 'cancel', 'pay', 'save', 'save']);
@@ -177,12 +177,12 @@ describe('cancel', () => {
   });
 
   it('ends a run with a running step that the agent does not await', async () => {
-    const [began, finish] = [gate(), gate()];
+    const [started, finish] = [gate(), gate()];
     const careless = agent({
       name: 'careless',
       async run(ctx) {
         void ctx.step('work', async () => {
-          began.open();
+          started.open();
           await finish.opened;
         });
         return 'returned';
@@ -192,7 +192,7 @@ describe('cancel', () => {
     await world.agent.start({}, { id: 'r' });
     const before = world.clock.now();
     const settled = world.settle();
-    await began.opened;
+    await started.opened;
     await world.agent.run('r').cancel();
     finish.open();
     await settled;
@@ -202,7 +202,7 @@ describe('cancel', () => {
   });
 
   it('ends a run whose process has crashed, in the next process', async () => {
-    const { travel, did } = booking(waits.SLEEPING);
+    const { travel, actions } = booking(waits.SLEEPING);
     const world = testAgents(travel, { storage: memoryStorage() });
     await world.agent.start({ undoes: true }, { id: 'r' });
     const until = world.clock.now() + 60_000;
@@ -213,10 +213,10 @@ describe('cancel', () => {
     });
     expect(await crashed.invoke({ run: 'r' }, { by: 'dead', until })).toMatchObject({ end: 'failed' });
     expect(await world.agent.run('r').cancel()).toBe('ENDING');
-    expect(did).toEqual(['flight']);
+    expect(actions).toEqual(['flight']);
     await world.skip({ minutes: 3 });
     expect(await world.run('r').status()).toBe('CANCELLED');
-    expect(did).toEqual(['flight', 'unflight']);
+    expect(actions).toEqual(['flight', 'unflight']);
   });
 });
 
@@ -225,9 +225,9 @@ describe('a cancel that races with another event', () => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'CANCELLED');
     const world = testAgents(agent({ name: 'asking', run: (ctx) => ctx.approval('ask', ANN) }), { storage });
     const run = await world.start({}, { id: 'r' });
-    storage.happens.event = () => world.agent.run('r').decide({ approval: 'ask', by: 'user:ann', answer: 'approve' });
+    storage.hook.event = () => world.agent.run('r').decide({ approval: 'ask', by: 'user:ann', answer: 'approve' });
     await run.cancel();
-    expect(storage.happens.event).toBeUndefined();
+    expect(storage.hook.event).toBeUndefined();
     expect(await run.status()).toBe('CANCELLED');
     const at = await world.agent.runtime.contexts.forRun('r');
     expect(await viewApproval(at, 'ask')).toMatchObject({ status: 'APPROVED' });
@@ -237,56 +237,56 @@ describe('a cancel that races with another event', () => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'READY');
     const world = testAgents(agent({ name: 'asking', run: (ctx) => ctx.approval('ask', ANN) }), { storage });
     const run = await world.start({}, { id: 'r' });
-    storage.happens.event = () => world.agent.run('r').cancel();
+    storage.hook.event = () => world.agent.run('r').cancel();
     const decided = run.decide({ approval: 'ask', by: 'user:ann', answer: 'approve' });
     await expect(decided).rejects.toMatchObject({ code: 'APPROVAL_WITHDRAWN' });
     expect(await run.status()).toBe('CANCELLED');
   });
 
   it('loses to the end of the run or wins against it; when it wins, completed steps are undone', async () => {
-    const did: string[] = [];
+    const actions: string[] = [];
     const quick = agent({
       name: 'quick',
-      run: (ctx) => ctx.step('pay', () => void did.push('paid'), { undo: () => void did.push('unpaid') }),
+      run: (ctx) => ctx.step('pay', () => void actions.push('paid'), { undo: () => void actions.push('unpaid') }),
     });
     const first = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'SUCCEEDED');
     const world = testAgents(quick, { storage: first });
-    first.happens.event = () => world.agent.run('r').cancel();
+    first.hook.event = () => world.agent.run('r').cancel();
     const run = await world.start({}, { id: 'r' });
     expect(await run.status()).toBe('CANCELLED');
-    expect(did).toEqual(['paid', 'unpaid']);
+    expect(actions).toEqual(['paid', 'unpaid']);
 
-    did.length = 0;
+    actions.length = 0;
     const storage = memoryStorage();
     const second = withEventBefore(storage, (writes) => headIn(writes)?.status === 'CANCELLED');
     const ending = testAgents(quick, { storage });
     await ending.agent.start({}, { id: 'r' });
-    second.happens.event = () => ending.settle();
+    second.hook.event = () => ending.settle();
     const late = quick.with({ storage: second, clock: ending.clock, log: () => {} });
     expect(await late.run('r').cancel()).toBe('SUCCEEDED');
-    expect(did).toEqual(['paid']);
+    expect(actions).toEqual(['paid']);
   });
 
   it('cancels a run that is failing in the same invocation, and undoes no step twice', async () => {
-    const did: string[] = [];
+    const actions: string[] = [];
     const child = agent({ name: 'child', run: (ctx) => ctx.sleep('long', { days: 9 }) });
     const failing = agent({
       name: 'failing',
       async run(ctx) {
-        await ctx.step('pay', () => void did.push('paid'), { undo: () => void did.push('unpaid') });
+        await ctx.step('pay', () => void actions.push('paid'), { undo: () => void actions.push('unpaid') });
         const undo = () => Promise.reject(new Error('no answer'));
-        await ctx.step('book', () => void did.push('booked'), { undo, retry: { attempts: 1 } });
+        await ctx.step('book', () => void actions.push('booked'), { undo, retry: { maxAttempts: 1 } });
         await ctx.all('both', [(branch) => branch.call(child, {}), () => Promise.reject(new Error('failed'))]);
       },
     });
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'FAILED');
     const world = testAgents(failing, { storage, agents: [child] });
-    storage.happens.event = () => world.agent.run('r').cancel('Changed her mind.');
+    storage.hook.event = () => world.agent.run('r').cancel('Changed her mind.');
     const run = await world.start({}, { id: 'r' });
-    expect(storage.happens.event).toBeUndefined();
+    expect(storage.hook.event).toBeUndefined();
     expect(world.invocations.filter(({ end }) => end === 'failed')).toEqual([]);
     expect(await run.status()).toBe('CANCELLED');
-    expect(did).toEqual(['paid', 'booked', 'unpaid']);
+    expect(actions).toEqual(['paid', 'booked', 'unpaid']);
     await expect(run.result()).rejects.toThrow('was cancelled: Changed her mind.');
     const all = await run.checkpoints();
     expect(all.filter(({ kind }) => kind === 'claim')).toHaveLength(1);
@@ -294,41 +294,41 @@ describe('a cancel that races with another event', () => {
     expect(await world.run('r.both[0]/child').status()).toBe('CANCELLED');
   });
 
-  it('lets an undo that waits for a retry continue to wait, suspended', async () => {
-    const did: string[] = [];
+  it('leaves the run suspended while an undo waits for a retry', async () => {
+    const actions: string[] = [];
     const failing = agent({
       name: 'failing',
       async run(ctx) {
-        await ctx.step('pay', () => void did.push('paid'), {
+        await ctx.step('pay', () => void actions.push('paid'), {
           undo: (_, { attempt }) => {
             if (attempt === 1) throw new RetryableError('busy', { retryAfter: { hours: 2 } });
-            did.push('unpaid');
+            actions.push('unpaid');
           },
         });
         throw new Error('failed');
       },
     });
-    const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.work?.rests === true);
+    const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.work?.suspended === true);
     const world = testAgents(failing, { storage });
-    storage.happens.event = () => world.agent.run('r').cancel();
+    storage.hook.event = () => world.agent.run('r').cancel();
     const before = world.clock.now();
     const run = await world.start({}, { id: 'r' });
-    expect(storage.happens.event).toBeUndefined();
+    expect(storage.hook.event).toBeUndefined();
     expect(world.invocations).toEqual([{ end: 'suspended', status: 'ENDING' }]);
     expect(world.clock.now()).toBe(before);
     await world.skip({ hours: 3 });
     expect(await run.status()).toBe('CANCELLED');
-    expect(did).toEqual(['paid', 'unpaid']);
+    expect(actions).toEqual(['paid', 'unpaid']);
   });
 
   /** A step whose `undo` succeeds only after a retry delay of two hours; `did` logs its calls. */
   function busyUndo() {
-    const did: string[] = [];
+    const actions: string[] = [];
     const undo = (_: unknown, { attempt }: { attempt: number }) => {
       if (attempt === 1) throw new RetryableError('busy', { retryAfter: { hours: 2 } });
-      did.push('unpaid');
+      actions.push('unpaid');
     };
-    return { did, undo, pay: () => void did.push('paid') };
+    return { actions, undo, pay: () => void actions.push('paid') };
   }
 
   it.each([
@@ -353,36 +353,36 @@ describe('a cancel that races with another event', () => {
           { storage },
         ),
     ],
-  ])('suspends the run of a %s agent that just returned, when its undo waits for a retry', async (_, open) => {
+  ])('suspends a run whose agent (%s) has just returned while its undo waits for a retry', async (_, open) => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'SUCCEEDED');
     const paying = busyUndo();
     const world = open(storage, paying);
-    storage.happens.event = () => world.agent.run('r').cancel();
+    storage.hook.event = () => world.agent.run('r').cancel();
     const before = world.clock.now();
     const run = await world.start({}, { id: 'r' });
-    expect(storage.happens.event).toBeUndefined();
+    expect(storage.hook.event).toBeUndefined();
     expect(world.invocations).toEqual([{ end: 'suspended', status: 'ENDING' }]);
     expect(world.clock.now()).toBe(before);
     await world.skip({ hours: 3 });
     expect(await run.status()).toBe('CANCELLED');
-    expect(paying.did).toEqual(['paid', 'unpaid']);
+    expect(paying.actions).toEqual(['paid', 'unpaid']);
   });
 
-  it('is found by the write that suspends the run', async () => {
-    const { travel, did } = booking(waits.SLEEPING);
+  it('is detected by the write that suspends the run', async () => {
+    const { travel, actions } = booking(waits.SLEEPING);
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'SLEEPING');
     const world = testAgents(travel, { storage });
-    storage.happens.event = () => world.agent.run('r').cancel();
+    storage.hook.event = () => world.agent.run('r').cancel();
     const run = await world.start({ undoes: true }, { id: 'r' });
     expect(await run.status()).toBe('CANCELLED');
-    expect(did).toEqual(['flight', 'hotel', 'unhotel', 'unflight']);
+    expect(actions).toEqual(['flight', 'hotel', 'unhotel', 'unflight']);
     expect(world.invocations).toHaveLength(1);
   });
 
   it('withdraws an approval that is just being requested, or prevents it', async () => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'WAITING_FOR_APPROVAL');
     const world = testAgents(agent({ name: 'asking', run: (ctx) => ctx.approval('ask', ANN) }), { storage });
-    storage.happens.event = () => world.agent.run('r').cancel();
+    storage.hook.event = () => world.agent.run('r').cancel();
     const run = await world.start({}, { id: 'r' });
     expect(await run.status()).toBe('CANCELLED');
     expect(world.notifications).toEqual([]);
@@ -462,12 +462,12 @@ describe('cancelling a run with children', () => {
 
 describeOnEachStorage('cancel', (open) => {
   it('undoes completed steps, withdraws pending approvals and cancels children', async () => {
-    const did: string[] = [];
+    const actions: string[] = [];
     const child = agent({ name: 'child', run: (ctx) => ctx.sleep('long', { days: 9 }) });
     const parent = agent({
       name: 'parent',
       async run(ctx) {
-        await ctx.step('pay', () => void did.push('pay'), { undo: () => void did.push('unpay') });
+        await ctx.step('pay', () => void actions.push('pay'), { undo: () => void actions.push('unpay') });
         await ctx.all('both', [(branch) => branch.approval('ask', ANN), (branch) => branch.call(child, {})]);
       },
     });
@@ -476,7 +476,7 @@ describeOnEachStorage('cancel', (open) => {
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
     await run.cancel();
     expect(await run.status()).toBe('CANCELLED');
-    expect(did).toEqual(['pay', 'unpay']);
+    expect(actions).toEqual(['pay', 'unpay']);
     expect(await world.run('r.both[1]/child').status()).toBe('CANCELLED');
     const at = await world.agent.runtime.contexts.forRun('r');
     expect(await viewApproval(at, 'both[0]/ask')).toMatchObject({ status: 'WITHDRAWN' });

@@ -22,7 +22,7 @@ const doubling = agent({
     }),
 });
 
-const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal<string>('go') });
+const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal('go') });
 
 const failing = agent({
   name: 'failing',
@@ -32,7 +32,7 @@ const failing = agent({
       () => {
         throw new TypeError('no such order');
       },
-      { retry: { attempts: 1 } },
+      { retry: { maxAttempts: 1 } },
     ),
 });
 
@@ -95,7 +95,7 @@ describe('a child run', () => {
     let broken = true;
     const fragile = agent({
       name: 'fragile',
-      retry: { attempts: 1 },
+      retry: { maxAttempts: 1 },
       run: (ctx) =>
         ctx.step('try', () => {
           if (broken) throw new Error('broken');
@@ -119,10 +119,9 @@ describe('a child run', () => {
     const watched = withEventBefore(storage, (writes) => headIn(writes)?.status === 'WAITING_FOR_SIGNAL');
     const world = testAgents(parent, { agents: [doubling], storage: watched });
     const child = doubling.with({ storage, clock: world.clock, log: () => {} });
-    watched.happens.event = () =>
-      child.invoke({ run: 'r.doubling' }, { by: 'quick', until: world.clock.now() + 60_000 });
+    watched.hook.event = () => child.invoke({ run: 'r.doubling' }, { by: 'quick', until: world.clock.now() + 60_000 });
     const run = await world.start({}, { id: 'r' });
-    expect(watched.happens.event).toBeUndefined();
+    expect(watched.hook.event).toBeUndefined();
     expect(await run.result()).toBe(42);
   });
 
@@ -221,8 +220,8 @@ describeOnEachStorage('child runs', (open) => {
       async run(ctx) {
         const sums = await ctx.map('many', [1, 2, 3], (branch, n) => branch.call(doubling, { n }));
         const failed = await ctx.call(failing, {}).catch((error: Error) => String(error.cause));
-        const said = await ctx.call(waiting, {});
-        return { sums, failed, said };
+        const result = await ctx.call(waiting, {});
+        return { sums, failed, result };
       },
     });
     const world = testAgents(parent, {
@@ -234,6 +233,6 @@ describeOnEachStorage('child runs', (open) => {
     const run = await world.start({}, { id: 'r' });
     expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
     await world.run('r.waiting').signal('go', 'yes');
-    expect(await run.result()).toEqual({ sums: [2, 4, 6], failed: 'TypeError: no such order', said: 'yes' });
+    expect(await run.result()).toEqual({ sums: [2, 4, 6], failed: 'TypeError: no such order', result: 'yes' });
   });
 });

@@ -16,45 +16,45 @@ import {
 const MINUTE = 60_000;
 
 /** An agent of five steps that logs each one. */
-function working(maxAttempts = 5) {
-  const did: number[] = [];
+function working(maxClaimsWithoutProgress = 5) {
+  const actions: number[] = [];
   const worker = agent({
     name: 'worker',
-    maxAttempts,
+    maxClaimsWithoutProgress,
     async run(ctx) {
-      for (let i = 1; i <= 5; i++) await ctx.step('work', () => void did.push(i));
-      return did.length;
+      for (let i = 1; i <= 5; i++) await ctx.step('work', () => void actions.push(i));
+      return actions.length;
     },
   });
-  return { worker, did };
+  return { worker, actions };
 }
 
 /** An agent that stays in its first step until the gate is opened. */
-function held() {
-  const [began, finish] = [gate(), gate()];
-  const did: string[] = [];
+function holdingAgent() {
+  const [started, finish] = [gate(), gate()];
+  const actions: string[] = [];
   const holder = agent({
     name: 'holder',
     async run(ctx) {
       await ctx.step('first', async () => {
-        did.push('first');
-        began.open();
+        actions.push('first');
+        started.open();
         await finish.opened;
       });
-      return ctx.step('second', () => did.push('second'));
+      return ctx.step('second', () => actions.push('second'));
     },
   });
-  return { holder, did, began, finish };
+  return { holder, actions, started, finish };
 }
 
 describe('a claim', () => {
   it('appends a version and takes a lease until the function times out, plus a grace period', async () => {
-    const { holder, began, finish } = held();
+    const { holder, started, finish } = holdingAgent();
     const world = testAgents(holder);
     await world.agent.start({}, { id: 'r' });
     const until = world.clock.now() + MINUTE;
     const invoked = world.agent.invoke({ run: 'r' }, { by: 'a', until });
-    await began.opened;
+    await started.opened;
     const head = await headOf(world.agent, 'r');
     expect(head).toMatchObject({ status: 'RUNNING', version: 2 });
     expect(head.work).toMatchObject({
@@ -62,7 +62,7 @@ describe('a claim', () => {
       // The due time does not change: most invocations end before it.
       dueAt: until,
       claims: 1,
-      claimed: 2,
+      claimedVersion: 2,
     });
     finish.open();
     expect(await invoked).toEqual({ end: 'finished', status: 'SUCCEEDED' });
@@ -70,23 +70,23 @@ describe('a claim', () => {
   });
 
   it('is skipped by a second invocation while the first one runs', async () => {
-    const { holder, did, began, finish } = held();
+    const { holder, actions, started, finish } = holdingAgent();
     const world = testAgents(holder);
     await world.agent.start({}, { id: 'r' });
     const claimant = { by: 'a', until: world.clock.now() + MINUTE };
     const invoked = world.agent.invoke({ run: 'r' }, claimant);
-    await began.opened;
+    await started.opened;
     expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({
       end: 'skipped',
       reason: 'taken',
     });
     finish.open();
     expect(await invoked).toMatchObject({ status: 'SUCCEEDED' });
-    expect(did).toEqual(['first', 'second']);
+    expect(actions).toEqual(['first', 'second']);
   });
 
   it('succeeds for one of several concurrent invocations', async () => {
-    const { worker, did } = working();
+    const { worker, actions } = working();
     const world = testAgents(worker);
     await world.agent.start({}, { id: 'r' });
     const until = world.clock.now() + MINUTE;
@@ -94,11 +94,11 @@ describe('a claim', () => {
       ['a', 'b', 'c'].map((by) => worker.with(otherProcessOptions(world)).invoke({ run: 'r' }, { by, until })),
     );
     expect(both.map(({ end }) => end).toSorted()).toEqual(['finished', 'skipped', 'skipped']);
-    expect(did).toEqual([1, 2, 3, 4, 5]);
+    expect(actions).toEqual([1, 2, 3, 4, 5]);
   });
 
   it('takes over its own lease immediately when the same invocation is retried', async () => {
-    const { worker, did } = working();
+    const { worker, actions } = working();
     const world = testAgents(worker);
     await world.agent.start({}, { id: 'r' });
     const claimant = { by: 'a', until: world.clock.now() + MINUTE };
@@ -112,10 +112,10 @@ describe('a claim', () => {
       reason: 'taken',
     });
     expect(await world.agent.invoke({ run: 'r' }, claimant)).toMatchObject({ status: 'SUCCEEDED' });
-    expect(did).toEqual([1, 2, 3, 4, 5]);
+    expect(actions).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('follows a crash when the lease has ended and the sweeper delivers the run, not earlier', async () => {
+  it('succeeds after a crash only when the lease has ended and the sweeper delivers the run', async () => {
     const { worker } = working();
     const world = testAgents(worker);
     await world.agent.start({}, { id: 'r' });
@@ -148,7 +148,7 @@ describe('a claim', () => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'RUNNING');
     const world = testAgents(waiting, { storage });
     await world.agent.start({}, { id: 'r' });
-    storage.happens.event = () => world.agent.run('r').signal('go', 1);
+    storage.hook.event = () => world.agent.run('r').signal('go', 1);
     const outcome = await world.agent.invoke({ run: 'r' }, { by: 'a', until: world.clock.now() + MINUTE });
     expect(outcome).toEqual({ end: 'finished', status: 'SUCCEEDED' });
   });
@@ -156,28 +156,28 @@ describe('a claim', () => {
 
 describe('a process that continues after its lease has ended', () => {
   it('is fenced and stops; its step is recorded once, by the other process', async () => {
-    const did: string[] = [];
+    const actions: string[] = [];
     const worker = agent({
       name: 'worker',
       async run(ctx) {
         const first = await ctx.step('first', ({ idempotencyKey }) => {
-          did.push('first');
+          actions.push('first');
           return idempotencyKey;
         });
-        await ctx.step('second', () => void did.push('second'));
+        await ctx.step('second', () => void actions.push('second'));
         return first;
       },
     });
     const storage = memoryStorage();
     const world = testAgents(worker, { storage });
     await world.agent.start({}, { id: 'r' });
-    const [paused, goesOn] = [gate(), gate()];
+    const [paused, continued] = [gate(), gate()];
     // The commit of the first step is delayed until long after the lease has ended.
     const frozen = interceptCommits(storage, async (writes, commit) => {
       const isStep = writes.some((write) => 'put' in write && write.put.key === 'c0000000003');
       if (isStep) {
         paused.open();
-        await goesOn.opened;
+        await continued.opened;
       }
       await commit();
     });
@@ -187,42 +187,42 @@ describe('a process that continues after its lease has ended', () => {
     await world.skip({ minutes: 2 });
     expect(await world.run('r').status()).toBe('SUCCEEDED');
     const before = await world.run('r').checkpoints();
-    goesOn.open();
+    continued.open();
     expect(await invoked).toEqual({ end: 'fenced' });
     expect(await world.run('r').checkpoints()).toEqual(before);
-    expect(did).toEqual(['first', 'first', 'second']);
+    expect(actions).toEqual(['first', 'first', 'second']);
     expect(before.map(({ step, kind }) => step ?? kind)).toEqual(['save', 'claim', 'claim', 'first', 'second', 'save']);
   });
 
   it('is fenced by a rewind, too', async () => {
-    const { holder, did, began, finish } = held();
+    const { holder, actions, started, finish } = holdingAgent();
     const world = testAgents(holder);
     await world.agent.start({}, { id: 'r' });
     const invoked = world.agent.invoke({ run: 'r' }, { by: 'a', until: world.clock.now() + MINUTE });
-    await began.opened;
+    await started.opened;
     await world.agent.run('r').rewind(1);
     finish.open();
     expect(await invoked).toEqual({ end: 'fenced' });
     await world.settle();
     expect(await world.run('r').status()).toBe('SUCCEEDED');
-    expect(did).toEqual(['first', 'first', 'second']);
+    expect(actions).toEqual(['first', 'first', 'second']);
   });
 });
 
 describe('duplicate deliveries', () => {
   it('run every step once', async () => {
-    const { worker, did } = working();
+    const { worker, actions } = working();
     const world = testAgents(worker, { deliverTwice: true });
     const run = await world.start({}, { id: 'r' });
     expect(await run.result()).toBe(5);
-    expect(did).toEqual([1, 2, 3, 4, 5]);
+    expect(actions).toEqual([1, 2, 3, 4, 5]);
     expect(world.invocations.map(({ end }) => end).toSorted()).toEqual(['finished', 'skipped']);
   });
 });
 
 describe('a run whose processes crash', () => {
-  it('fails with the reason after `maxAttempts` claims without progress', async () => {
-    const { worker, did } = working();
+  it('fails with the reason after `maxClaimsWithoutProgress` claims without progress', async () => {
+    const { worker, actions } = working();
     const world = testAgents(worker);
     world.crash({ before: 'work#3', times: 100 });
     const run = await world.start({}, { id: 'r' });
@@ -230,7 +230,7 @@ describe('a run whose processes crash', () => {
     const failure = await run.result().catch((error: Error) => error.message);
     expect(failure).toContain('was invoked 5 times without getting past checkpoint');
     expect(failure).toContain('("work#2")');
-    expect(did).toEqual([1, 2]);
+    expect(actions).toEqual([1, 2]);
     expect(world.invocations.filter(({ end }) => end === 'failed')).toHaveLength(6);
     const other = testAgents(working(2).worker);
     other.crash({ before: 'work', times: 100 });
@@ -239,19 +239,19 @@ describe('a run whose processes crash', () => {
   });
 
   it('undoes its completed steps when it fails in this way', async () => {
-    const did: string[] = [];
+    const actions: string[] = [];
     const paying = agent({
       name: 'paying',
       async run(ctx) {
-        await ctx.step('pay', () => void did.push('paid'), { undo: () => void did.push('unpaid') });
-        await ctx.step('ship', () => void did.push('shipped'));
+        await ctx.step('pay', () => void actions.push('paid'), { undo: () => void actions.push('unpaid') });
+        await ctx.step('ship', () => void actions.push('shipped'));
       },
     });
     const world = testAgents(paying);
     world.crash({ before: 'ship', times: 100 });
     const run = await world.start({}, { id: 'r' });
     expect(await run.status()).toBe('FAILED');
-    expect(did).toEqual(['paid', 'unpaid']);
+    expect(actions).toEqual(['paid', 'unpaid']);
   });
 
   it('continues without a limit as long as it makes progress', async () => {
@@ -267,20 +267,20 @@ describe('a run whose processes crash', () => {
   });
 
   it('can be retried when the cause is fixed, and resumes where it was', async () => {
-    const { worker, did } = working();
+    const { worker, actions } = working();
     const world = testAgents(worker);
     world.crash({ before: 'work#3', times: 6 });
     const run = await world.start({}, { id: 'r' });
     expect(await run.status()).toBe('FAILED');
     await run.retry();
     expect(await run.result()).toBe(5);
-    expect(did).toEqual([1, 2, 3, 4, 5]);
+    expect(actions).toEqual([1, 2, 3, 4, 5]);
   });
 });
 
 describe('deliveries that fail', () => {
   it('do not count as attempts, and are repeated at growing intervals', async () => {
-    const { worker, did } = working();
+    const { worker, actions } = working();
     const storage = memoryStorage();
     const world = testAgents(worker, { storage });
     const run = await world.agent.start({}, { id: 'r' });
@@ -301,7 +301,7 @@ describe('deliveries that fail', () => {
     expect((await headOf(world.agent, 'r')).work?.claims).toBe(0);
     await world.skip({ hours: 1 });
     expect(await run.status()).toBe('SUCCEEDED');
-    expect(did).toEqual([1, 2, 3, 4, 5]);
+    expect(actions).toEqual([1, 2, 3, 4, 5]);
   });
 });
 
@@ -331,7 +331,7 @@ describe('a run whose state is newer than the code', () => {
     expect(older.invocations).toEqual([{ end: 'skipped', reason: 'parked' }]);
     const parked = await headOf(older.agent, 'r');
     expect(parked.status).toBe('READY');
-    expect(parked.work?.parked).toContain('schema version 2');
+    expect(parked.work?.parkedReason).toContain('schema version 2');
     expect(parked.work?.claims ?? 0).toBe(0);
     const first = (parked.work?.dueAt ?? 0) - older.clock.now();
     expect(first).toBeGreaterThanOrEqual(MINUTE);
@@ -342,19 +342,19 @@ describe('a run whose state is newer than the code', () => {
     const again = testAgents(stateful(3), { storage, now: new Date('2026-01-02T00:00:00Z') });
     await again.settle();
     expect(await again.run('r').result()).toEqual({ v: 3 });
-    expect((await headOf(again.agent, 'r')).work?.parked).toBeUndefined();
+    expect((await headOf(again.agent, 'r')).work?.parkedReason).toBeUndefined();
   });
 });
 
 describeOnEachStorage('claims', (open) => {
   it('fence a process that continues after its lease, and count crashes without progress', async () => {
-    const { holder, did, began, finish } = held();
+    const { holder, actions, started, finish } = holdingAgent();
     const storage = await open();
     const world = testAgents(holder, { storage });
     await world.agent.start({}, { id: 'r' });
     const zombie = holder.with(otherProcessOptions(world));
     const invoked = zombie.invoke({ run: 'r' }, { by: 'zombie', until: world.clock.now() + 20 * MINUTE });
-    await began.opened;
+    await started.opened;
     expect(await world.agent.invoke({ run: 'r' }, { by: 'b', until: world.clock.now() })).toMatchObject({
       reason: 'taken',
     });
@@ -363,7 +363,7 @@ describeOnEachStorage('claims', (open) => {
     finish.open();
     await Promise.all([other.settle(), invoked]);
     expect(await other.run('r').status()).toBe('SUCCEEDED');
-    expect(did.filter((each) => each === 'second').length).toBeLessThanOrEqual(2);
+    expect(actions.filter((each) => each === 'second').length).toBeLessThanOrEqual(2);
     const steps = (await other.run('r').checkpoints()).flatMap(({ step }) => step ?? []);
     expect(steps).toEqual(['first', 'second']);
 

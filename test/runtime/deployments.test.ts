@@ -73,7 +73,7 @@ describe('a conversation that started under version 1 of its state', () => {
     name: 'chat',
     state: { version: 1, initial: (input: { name: string }): V1 => input },
     async turn(ctx, state: V1) {
-      const text = await ctx.waitForSignal<string>('say');
+      const text = await ctx.waitForSignal('say');
       return { name: `${state.name} ${text}` };
     },
   });
@@ -81,7 +81,7 @@ describe('a conversation that started under version 1 of its state', () => {
     name: 'chat',
     state: { version: 3, migrations, initial: (_: { name: string }): V3 => ({ first: '', last: '', greetings: [] }) },
     async turn(ctx, state: V3) {
-      const text = await ctx.waitForSignal<string>('say');
+      const text = (await ctx.waitForSignal('say')) as string;
       return text === 'bye' ? ctx.done(state) : { ...state, greetings: [...state.greetings, text] };
     },
   });
@@ -112,7 +112,7 @@ describe('a run that the deployed code cannot read', () => {
     const at15 = short.run('r');
     await at15.approve('greet');
     expect(await at15.status()).toBe('READY');
-    expect((await headOf(short.agent, 'r')).work?.parked).toContain('migrations start at 2');
+    expect((await headOf(short.agent, 'r')).work?.parkedReason).toContain('migrations start at 2');
     expect(short.invocations).toEqual([{ end: 'skipped', reason: 'parked' }]);
     const whole = testAgents(runV3(), { storage, now: at('16') });
     await whole.settle();
@@ -130,7 +130,7 @@ describe('a run that the deployed code cannot read', () => {
     const world = testAgents(runV3(broken), { storage, now: at('15') });
     await world.run('r').approve('greet');
     expect(await world.run('r').status()).toBe('READY');
-    expect((await headOf(world.agent, 'r')).work?.parked).toContain('no last name');
+    expect((await headOf(world.agent, 'r')).work?.parkedReason).toContain('no last name');
   });
 
   it('can be cancelled, and keeps its signals and decisions', async () => {

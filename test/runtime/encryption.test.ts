@@ -73,8 +73,8 @@ const secretive = agent({
       facts: { price: `${SECRET} price` },
       recheck: () => ({ price: `${SECRET} price` }),
     });
-    const signal = await ctx.waitForSignal<{ text: string }>('go');
-    const early = await ctx.waitForSignal<string>('early');
+    const signal = await ctx.waitForSignal('go');
+    const early = await ctx.waitForSignal('early');
     const called = await ctx.call(child, { text: `${SECRET} for the child` });
     if (input.text.endsWith('fail')) throw new Error(`${SECRET} failure`);
     return { found, said: decision.comment, edits: decision.edits, signal, early, called, seen: ctx.state.seen };
@@ -131,7 +131,7 @@ describe('a run whose key is unavailable', () => {
     const without = testAgents(waiting, { storage, keys: others, now });
     await without.settle();
     expect(without.invocations).toEqual([{ end: 'skipped', reason: 'parked' }]);
-    expect((await headOf(without.agent, 'r')).work?.parked).toContain('wrapped by key "k"');
+    expect((await headOf(without.agent, 'r')).work?.parkedReason).toContain('wrapped by key "k"');
     const back = testAgents(waiting, { storage, keys, now: new Date('2026-01-02T00:00:00Z') });
     await back.settle();
     expect(await back.run('r').status()).toBe('SUCCEEDED');

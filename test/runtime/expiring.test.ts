@@ -78,18 +78,18 @@ describeOnEachStorage('an expiring record', (open) => {
       const [kept] = put.filter(kind.is);
       if (!kept) throw new Error('Nothing was kept.');
       const exists = async () => (await storage.records.read(kept.partition, [kept.key])).length > 0;
-      const goes = { expiresAt: kept.expiresAt, due: kept.lists?.due?.order };
+      const expiry = { expiresAt: kept.expiresAt, due: kept.lists?.due?.order };
       // Nothing else has a TTL: runs are removed as a whole.
       expect(put.filter((record) => record.expiresAt !== undefined && record !== kept)).toEqual([]);
 
       if (storage.records.removesExpired) {
-        expect(goes).toEqual({ expiresAt: expiryTime, due: undefined });
+        expect(expiry).toEqual({ expiresAt: expiryTime, due: undefined });
         world.clock.moveTo(expiryTime);
         expect(await sweep()).toMatchObject({ removed: 0, failed: [] });
         expect(await exists()).toBe(true);
         return;
       }
-      expect(goes).toEqual({ expiresAt: undefined, due: timeOrder(expiryTime) });
+      expect(expiry).toEqual({ expiresAt: undefined, due: timeOrder(expiryTime) });
       world.clock.moveTo(expiryTime - 1);
       expect(await sweep()).toMatchObject({ removed: 0, failed: [] });
       expect(await exists()).toBe(true);

@@ -19,11 +19,11 @@ describe('hostile input', () => {
   });
 
   it('is rejected as edits when it is nested too deeply, and the approval stays pending', async () => {
-    const asking = agent({
+    const approvalAgent = agent({
       name: 'asking',
       run: async (ctx) => ctx.approval('go', { title: 'Go?', approvers: ['user:ann'], editable: true }),
     });
-    const run = await testAgents(asking).start({});
+    const run = await testAgents(approvalAgent).start({});
     for (const levels of [101, 1_100, 5_000])
       await expect(run.approve('go', { edits: nested(levels) })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     await run.approve('go', { edits: nested(90) });
@@ -33,7 +33,7 @@ describe('hostile input', () => {
 
 describe('a run under hostile conditions', () => {
   it('can be cancelled with more pending approvals than a commit has writes, and then is in no inbox', async () => {
-    const approvers = Array.from({ length: 30 }, (_, i) => `user:${i}`);
+    const approvers = Array.from({ length: 30 }, (_, i) => `user:${i}` as const);
     const many = agent({
       name: 'many',
       run: (ctx) => ctx.map('ask', [1, 2, 3, 4, 5], (branch) => branch.approval('go', { title: 'Go?', approvers })),
@@ -86,7 +86,7 @@ describe('a run under hostile conditions', () => {
         });
         throw new Error('broken');
       },
-      retry: { attempts: 5, pause: { hours: 1 } },
+      retry: { maxAttempts: 5, initialDelay: { hours: 1 } },
     });
     const world = testAgents(undoing);
     const run = await world.start({});

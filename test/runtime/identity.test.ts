@@ -149,7 +149,7 @@ describe('operation names', () => {
       name: 'odd',
       async turn(ctx) {
         await ctx.step(name, () => 'booked');
-        await ctx.step('fail', () => Promise.reject(new Error('no')), { retry: { attempts: 1 } });
+        await ctx.step('fail', () => Promise.reject(new Error('no')), { retry: { maxAttempts: 1 } });
       },
       undo: { [name]: (result: string) => void undone.push(result) },
     });
@@ -187,7 +187,7 @@ describe('two concurrent operations of one name', () => {
   it('are allowed in sequence, even when the first one failed', async () => {
     const run = await testAgents(
       running(async (ctx) => {
-        const once = { retry: { attempts: 1 } };
+        const once = { retry: { maxAttempts: 1 } };
         await ctx.step('search', () => Promise.reject(new Error('no')), once).catch(() => {});
         return ctx.step('search', () => 2);
       }),
@@ -264,7 +264,7 @@ describe('code that does not match the journal of a run', () => {
 
   it.each([
     {
-      what: 'another kind',
+      what: 'an operation of another kind',
       code: async (ctx: AgentContext) => {
         await ctx.step('find', () => 'other');
         return wait(ctx);
@@ -272,7 +272,7 @@ describe('code that does not match the journal of a run', () => {
       says: /Operation "find" is a step in this code, but a tool was recorded/,
     },
     {
-      what: 'other arguments',
+      what: 'a tool with other arguments',
       code: async (ctx: AgentContext) => {
         await ctx.tool('find', { city: 'Rome' }, () => 'other');
         return wait(ctx);
@@ -363,14 +363,14 @@ describe('code that does not match the journal of a run', () => {
   });
 
   it('fails the run when counted branches no longer exist', async () => {
-    const enough = (count: number) => async (ctx: AgentContext) => {
+    const branching = (count: number) => async (ctx: AgentContext) => {
       await ctx.map('trips', Array(count).fill(0), (branch, _, i) => (i < count - 1 ? branch.waitForSignal('x') : i), {
-        enough: 1,
+        minSuccessful: 1,
       });
       await ctx.sleep('wait', { hours: 1 });
       return 'done';
     };
-    const { failed, restored, id } = await redeployed(enough(3), enough(2));
+    const { failed, restored, id } = await redeployed(branching(3), branching(2));
     expect(await failed.status()).toBe('FAILED');
     await expect(failed.result()).rejects.toThrow(/Operation "trips" has 2 branches in this code, but 3 were recorded/);
     const run = restored.run(id);

@@ -14,7 +14,7 @@ async function pass(clock: TestClock, seconds: number): Promise<void> {
   }
 }
 
-it('a short lease is renewed while its process works, and no longer', async () => {
+it('a short lease is renewed only as long as its process works', async () => {
   const clock = new TestClock(0);
   const work = Promise.withResolvers<string>();
   const slow = agent(
@@ -22,7 +22,7 @@ it('a short lease is renewed while its process works, and no longer', async () =
     { storage: memoryStorage(), clock },
   );
   const run = await slow.start({}, { id: 'r' });
-  const working = slow.invoke({ run: 'r' }, { by: 'a', until: 600_000, leaseMs: 9_000 });
+  const working = slow.invoke({ run: 'r' }, { by: 'a', until: 600_000, lease: { seconds: 9 } });
   await pass(clock, 30);
   expect(await slow.invoke({ run: 'r' }, { by: 'b', until: 600_000 })).toEqual({ end: 'skipped', reason: 'taken' });
   await run.until('RUNNING');
@@ -34,11 +34,11 @@ it('a short lease is renewed while its process works, and no longer', async () =
 });
 
 it.each([
-  ['lease', undefined],
-  ['lease that is renewed', 9_000],
+  ['fixed', undefined],
+  ['renewed', { seconds: 9 }],
 ] as const)(
-  'a run that is ENDING is not swept before its %s ends, even when its deadline has passed',
-  async (_, leaseMs) => {
+  'a run that is ENDING is not swept before its %s lease ends, even when its deadline has passed',
+  async (_, lease) => {
     const clock = new TestClock(0);
     const undone = gate();
     const ending = agent(
@@ -53,7 +53,7 @@ it.each([
       { storage: memoryStorage(), clock },
     );
     await ending.start({}, { id: 'r' });
-    const working = ending.invoke({ run: 'r' }, { by: 'a', until: 600_000, ...(leaseMs && { leaseMs }) });
+    const working = ending.invoke({ run: 'r' }, { by: 'a', until: 600_000, ...(lease && { lease }) });
     await pass(clock, 20);
     await sweepDue({ runtime: ending.runtime });
     await pass(clock, 4);

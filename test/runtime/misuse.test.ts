@@ -19,6 +19,13 @@ describe('an agent', () => {
     expect(await run.result()).toBeUndefined();
   });
 
+  it('cannot be defined with a description that is not text', () => {
+    const description = { en: 'Does little.' } as never;
+    expect(() => agent({ name: 'odd', description, run: () => 1 })).toThrow(
+      'The `description` of agent "odd" must be text; found {"en":"Does little."}.',
+    );
+  });
+
   it('can be a synchronous function, even one that throws', async () => {
     expect(await (await testAgents(odd(() => 7)).start({})).result()).toBe(7);
     const throwing = odd(() => {
@@ -35,11 +42,11 @@ describe('an agent', () => {
     ['a symbol', Symbol('odd'), /is FAILED: Thrown: Symbol\(odd\)/],
     ['an error with functions', Object.assign(new TypeError('odd'), { f: () => 1 }), /is FAILED: odd/],
     ['an error with an odd cause', new Error('odd', { cause: { f: () => 1 } }), /is FAILED: odd/],
-  ])('fails the run at the first attempt when it throws %s', async (_, thrown, says) => {
+  ])('fails the run at the first attempt when it throws %s', async (_, thrown, message) => {
     const world = testAgents(odd(() => Promise.reject(thrown)));
     const run = await world.start({});
     expect(await run.status()).toBe('FAILED');
-    await expect(run.result()).rejects.toThrow(says);
+    await expect(run.result()).rejects.toThrow(message);
     expect(world.invocations).toEqual([{ end: 'finished', status: 'FAILED' }]);
   });
 
@@ -47,7 +54,7 @@ describe('an agent', () => {
     const world = testAgents(
       odd((ctx) =>
         ctx.step('find', () => Promise.reject(new RangeError('far', { cause: new Error('deep') })), {
-          retry: { attempts: 1 },
+          retry: { maxAttempts: 1 },
         }),
       ),
     );
@@ -55,18 +62,18 @@ describe('an agent', () => {
     const error = await failure(run.result());
     expect(error).toMatchObject({ code: 'RUN_FAILED', cause: { name: 'RangeError', cause: { message: 'deep' } } });
     const last = (await run.checkpoints()).at(-1);
-    expect(last?.toolResults['@error']).toMatchObject({ failedAt: ['find'] });
+    expect(last?.toolResults['@error']).toMatchObject({ failedOperations: ['find'] });
   });
 
   it('fails with the reason after its maximum number of attempts when it never returns', async () => {
-    let began = 0;
+    let started = 0;
     const world = testAgents(
       agent({
         name: 'hanging',
-        maxAttempts: 3,
+        maxClaimsWithoutProgress: 3,
         async run(ctx) {
           await ctx.step('work', () => 1);
-          began += 1;
+          started += 1;
           await new Promise(() => {});
         },
       }),
@@ -75,7 +82,7 @@ describe('an agent', () => {
     const run = await world.start({});
     expect(await run.status()).toBe('FAILED');
     // The first invocation made progress, so it does not count.
-    expect(began).toBe(4);
+    expect(started).toBe(4);
     await expect(run.result()).rejects.toThrow(/was invoked 3 times without getting past checkpoint \d+.*hangs/);
   });
 
@@ -84,7 +91,7 @@ describe('an agent', () => {
     const world = testAgents(
       agent({
         name: 'hanging',
-        maxAttempts: 2,
+        maxClaimsWithoutProgress: 2,
         run: (ctx) =>
           ctx.step('work', ({ signal }) => {
             signals.push(signal);
@@ -134,7 +141,7 @@ describe('suspension', () => {
       odd((ctx) =>
         Promise.all([
           ctx.sleep('long', { days: 1 }).then(() => ctx.step('after', () => void calls.push('after'))),
-          ctx.waitForSignal<string>('go'),
+          ctx.waitForSignal('go'),
           ctx.step('work', () => {
             calls.push('work');
             return 'worked';
@@ -158,7 +165,7 @@ describe('suspension', () => {
       odd(async (ctx) => {
         const first = await Promise.race([
           ctx.sleep('long', { days: 1 }).then(() => 'time'),
-          ctx.waitForSignal<string>('go').then(() => 'signal'),
+          ctx.waitForSignal('go').then(() => 'signal'),
         ]);
         seen.push(first);
         await ctx.step('later', () => 1);

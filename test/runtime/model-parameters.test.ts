@@ -8,7 +8,7 @@ const LARGE = { id: 'large-1', temperature: 0, topP: 0.9 };
 
 describeOnEachStorage('model parameters', (open) => {
   it('are stored with the checkpoint of their step, and with no other', async () => {
-    const asking = agent({
+    const modelAgent = agent({
       name: 'asking',
       async run(ctx) {
         await ctx.step('before', () => 1);
@@ -17,7 +17,7 @@ describeOnEachStorage('model parameters', (open) => {
         await ctx.step('after', () => 2);
       },
     });
-    const run = await testAgents(asking, { storage: await open() }).start({});
+    const run = await testAgents(modelAgent, { storage: await open() }).start({});
     const models = (await run.checkpoints()).flatMap(({ step, model }) => (step ? [[step, model]] : []));
     expect(models).toEqual([
       ['before', undefined],
@@ -30,7 +30,7 @@ describeOnEachStorage('model parameters', (open) => {
 
 describe('model parameters of parallel steps', () => {
   it('have one checkpoint per model; steps of the same model share one', async () => {
-    const asking = agent({
+    const modelAgent = agent({
       name: 'asking',
       run: (ctx) =>
         ctx.all('models', [
@@ -39,18 +39,18 @@ describe('model parameters of parallel steps', () => {
           (branch) => branch.step('large too', () => 3, { model: LARGE }),
         ]),
     });
-    const run = await testAgents(asking).start({});
+    const run = await testAgents(modelAgent).start({});
     expect(await run.result()).toEqual([1, 2, 3]);
     const models = (await run.checkpoints()).flatMap(({ model }) => model ?? []);
     expect(models).toEqual([SMALL, LARGE]);
   });
 
   it('fail the step with their path when they cannot be stored', async () => {
-    const asking = agent({
+    const modelAgent = agent({
       name: 'asking',
-      run: (ctx) => ctx.step('ask', () => 1, { model: { id: 'm', log: () => {} }, retry: { attempts: 1 } }),
+      run: (ctx) => ctx.step('ask', () => 1, { model: { id: 'm', log: () => {} }, retry: { maxAttempts: 1 } }),
     });
-    const run = await testAgents(asking).start({});
+    const run = await testAgents(modelAgent).start({});
     await expect(run.result()).rejects.toThrow(/model\.log is a function/);
   });
 });

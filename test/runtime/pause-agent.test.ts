@@ -3,7 +3,7 @@ import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { describeOnEachStorage, gate, headOf, otherProcessOptions } from './storages.ts';
 
-const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal<string>('go') });
+const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal('go') });
 const quick = agent({ name: 'quick', run: () => 'done' });
 
 describeOnEachStorage('a paused agent', (open) => {
@@ -42,12 +42,12 @@ it('a paused agent does not stop other agents', async () => {
 });
 
 it('a run that is executing when its agent is paused continues until it ends, and pausing costs no attempts', async () => {
-  const [began, finish] = [gate(), gate()];
+  const [started, finish] = [gate(), gate()];
   const busy = agent({
     name: 'busy',
     async run(ctx) {
       await ctx.step('work', async () => {
-        began.open();
+        started.open();
         await finish.opened;
       });
       await ctx.step('more', () => 1);
@@ -57,7 +57,7 @@ it('a run that is executing when its agent is paused continues until it ends, an
   const world = testAgents(busy);
   await world.agent.start({}, { id: 'r' });
   const settled = world.settle();
-  await began.opened;
+  await started.opened;
   await world.agent.pause();
   finish.open();
   await settled;

@@ -44,10 +44,10 @@ const refunds = agent({
       facts: { amount: quote.amount },
       recheck: async () => ({ amount: (await priceRefund({ order: order.id })).amount }),
     });
-    if (!decision.approved) return { refunded: false, because: decision.comment };
+    if (!decision.approved) return { refunded: false, reason: decision.comment };
     const { amount } = decision.facts;
     await ctx.step('pay', ({ idempotencyKey }) => payments.refund(order, amount, { idempotencyKey }), {
-      retry: { attempts: 5 },
+      retry: { maxAttempts: 5 },
     });
     return { refunded: true };
   },
@@ -76,8 +76,8 @@ describe('the refund agent', () => {
     const world = testAgents(refunds);
     const run = await world.start({ orderId: 'o-18' });
     await world.skip({ days: 4 });
-    expect(await run.result()).toEqual({ refunded: false, because: undefined });
-    expect(world.notifications.map(({ kind }) => kind)).toEqual(['asked', 'reminder', 'escalation', 'reminder']);
+    expect(await run.result()).toEqual({ refunded: false, reason: undefined });
+    expect(world.notifications.map(({ kind }) => kind)).toEqual(['requested', 'reminder', 'escalated', 'reminder']);
   });
 
   it('starts one run per id', async () => {

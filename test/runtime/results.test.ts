@@ -3,7 +3,7 @@ import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { describeOnEachStorage, otherProcessOptions } from './storages.ts';
 
-const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal<string>('go') });
+const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal('go') });
 
 describe('the result of a run', () => {
   it('can be awaited by several callers', async () => {
@@ -39,23 +39,26 @@ describe('the result of a run', () => {
           () => {
             throw new Error('declined', { cause: new RangeError('limit') });
           },
-          { retry: { attempts: 1 } },
+          { retry: { maxAttempts: 1 } },
         );
       },
     });
     const world = testAgents(failing);
     const run = await world.start({}, { id: 'r' });
-    const failure = await run.result().catch((error: unknown) => error);
+    const failure = await world.agent
+      .run('r')
+      .result()
+      .catch((error: unknown) => error);
     expect(failure).toMatchObject({
       ...{ code: 'RUN_FAILED', message: 'Run "r" is FAILED at "pay": declined' },
       cause: { message: 'declined', cause: { name: 'RangeError', message: 'limit' } },
     });
     const last = (await run.checkpoints()).at(-1);
-    expect(last).toMatchObject({ status: 'FAILED', toolResults: { '@error': { failedAt: ['pay'] } } });
+    expect(last).toMatchObject({ status: 'FAILED', toolResults: { '@error': { failedOperations: ['pay'] } } });
   });
 
   it.each([
-    ['nothing', undefined],
+    ['undefined', undefined],
     ['null', null],
     ['a date', new Date(0)],
     ['a map', new Map([['a', 1n]])],
@@ -121,7 +124,7 @@ describe('start', () => {
 });
 
 describeOnEachStorage('results', (open) => {
-  it('and errors are returned to every caller', async () => {
+  it('are returned to every caller, and so are errors', async () => {
     const maybe = agent({
       name: 'maybe',
       run: (_, input: { fails: boolean }) => (input.fails ? Promise.reject(new TypeError('no')) : { fine: true }),

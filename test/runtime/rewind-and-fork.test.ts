@@ -4,7 +4,7 @@ import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { describeOnEachStorage, gate, otherProcessOptions } from './storages.ts';
 
-const ANN = { title: 'Go?', approvers: ['user:ann'] };
+const ANN = { title: 'Go?', approvers: ['user:ann'] } as const;
 
 /** An agent of three steps that each log their idempotency key. */
 function keyed(fails = { at: '' }) {
@@ -12,7 +12,7 @@ function keyed(fails = { at: '' }) {
   const worker = agent({
     name: 'worker',
     state: { initial: () => ({ notes: [] as string[] }) },
-    retry: { attempts: 1 },
+    retry: { maxAttempts: 1 },
     async run(ctx) {
       const got: string[] = [];
       for (const name of ['a', 'b', 'c']) {
@@ -62,32 +62,32 @@ describe('a rewind', () => {
   });
 
   it('accepts the name of a checkpoint', async () => {
-    const did: string[] = [];
+    const actions: string[] = [];
     const named = agent({
       name: 'named',
       async run(ctx) {
-        await ctx.step('before', () => void did.push('before'));
+        await ctx.step('before', () => void actions.push('before'));
         await ctx.checkpoint('ready');
-        await ctx.step('after', () => void did.push('after'));
+        await ctx.step('after', () => void actions.push('after'));
       },
     });
     const world = testAgents(named);
     const run = await world.start({}, { id: 'r' });
     await run.rewind({ name: 'ready' });
     expect(await run.status()).toBe('SUCCEEDED');
-    expect(did).toEqual(['before', 'after', 'after']);
+    expect(actions).toEqual(['before', 'after', 'after']);
     await expect(run.rewind({ name: 'nothing' })).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_FOUND' });
   });
 
   it('withdraws pending approvals and requests them again; a decision on the old request is rejected', async () => {
-    const asking = agent({
+    const approvalAgent = agent({
       name: 'asking',
       async run(ctx) {
         await ctx.step('prepare', () => 1);
         return (await ctx.approval('pay', ANN)).comment;
       },
     });
-    const world = testAgents(asking);
+    const world = testAgents(approvalAgent);
     const run = await world.start({}, { id: 'r' });
     const [old] = await run.approvals();
     await run.rewind(versionAfter(await run.checkpoints(), 'prepare'));
@@ -95,7 +95,7 @@ describe('a rewind', () => {
     expect(open?.id).not.toBe(old?.id);
     const at = await world.agent.runtime.contexts.forRun('r');
     expect(await viewApproval(at, old?.id ?? '')).toMatchObject({
-      ...{ status: 'WITHDRAWN', withdrawnBecause: 'The run was rewound.' },
+      ...{ status: 'WITHDRAWN', withdrawalReason: 'The run was rewound.' },
     });
     const late = run.decide({ approval: old?.id ?? '', by: 'user:ann', answer: 'approve' });
     await expect(late).rejects.toMatchObject({ code: 'APPROVAL_WITHDRAWN' });
@@ -128,7 +128,7 @@ describe('a rewind', () => {
     expect(booked).toEqual([1200]);
     await run.rewind(versionAfter(await run.checkpoints(), 'book/recheck'));
     await run.approve('book');
-    expect(await run.approvals()).toMatchObject([{ ask: 2, changed: { after: { price: 1500 } } }]);
+    expect(await run.approvals()).toMatchObject([{ requestNumber: 2, changed: { after: { price: 1500 } } }]);
     expect(booked).toEqual([1200]);
     await run.approve('book');
     expect(booked).toEqual([1200, 1500]);
@@ -156,22 +156,22 @@ describe('a rewind', () => {
   });
 
   it('fences the process that is running the run', async () => {
-    const [began, finish] = [gate(), gate()];
-    let begun = 0;
+    const [started, finish] = [gate(), gate()];
+    let attempts = 0;
     const holder = agent({
       name: 'holder',
       run: (ctx) =>
         ctx.step('hold', async () => {
-          begun += 1;
-          began.open();
-          if (begun === 1) await finish.opened;
-          return begun;
+          attempts += 1;
+          started.open();
+          if (attempts === 1) await finish.opened;
+          return attempts;
         }),
     });
     const world = testAgents(holder);
     await world.agent.start({}, { id: 'r' });
     const invoked = world.agent.invoke({ run: 'r' }, { by: 'first', until: world.clock.now() + 600_000 });
-    await began.opened;
+    await started.opened;
     await world.run('r').rewind(1);
     expect(await world.run('r').result()).toBe(2);
     finish.open();
@@ -180,44 +180,44 @@ describe('a rewind', () => {
   });
 
   it('runs undone steps again, with new keys', async () => {
-    const did: string[] = [];
+    const actions: string[] = [];
     const keys = new Set<string>();
     let broken = true;
     const paying = agent({
       name: 'paying',
-      retry: { attempts: 1 },
+      retry: { maxAttempts: 1 },
       async run(ctx) {
         await ctx.step(
           'pay',
           ({ idempotencyKey }) => {
             keys.add(idempotencyKey);
-            did.push('pay');
+            actions.push('pay');
           },
-          { undo: () => void did.push('unpay') },
+          { undo: () => void actions.push('unpay') },
         );
         await ctx.step('ship', () => {
           if (broken) throw new Error('broken');
-          did.push('ship');
+          actions.push('ship');
         });
       },
     });
     const world = testAgents(paying);
     const run = await world.start({}, { id: 'r' });
-    expect(did).toEqual(['pay', 'unpay']);
+    expect(actions).toEqual(['pay', 'unpay']);
     broken = false;
     await run.rewind(versionAfter(await run.checkpoints(), 'pay'));
     expect(await run.status()).toBe('SUCCEEDED');
-    expect(did).toEqual(['pay', 'unpay', 'pay', 'ship']);
+    expect(actions).toEqual(['pay', 'unpay', 'pay', 'ship']);
     expect(keys.size).toBe(2);
   });
 
-  it('returns a conversation to the turn', async () => {
+  it('returns a conversation to an earlier turn', async () => {
     const chat = agent({
       name: 'chat',
-      state: { initial: () => ({ said: [] as string[] }) },
-      async turn(ctx, state: { said: string[] }) {
-        const text = await ctx.waitForSignal<string>('say');
-        return text === 'bye' ? ctx.done(state.said) : { said: [...state.said, text] };
+      state: { initial: () => ({ messages: [] as string[] }) },
+      async turn(ctx, state: { messages: string[] }) {
+        const text = (await ctx.waitForSignal('say')) as string;
+        return text === 'bye' ? ctx.done(state.messages) : { messages: [...state.messages, text] };
       },
     });
     const world = testAgents(chat);
@@ -262,11 +262,11 @@ describe('a fork', () => {
   it('can start with another state', async () => {
     const chat = agent({
       name: 'chat',
-      state: { initial: () => ({ model: 'small', said: [] as string[] }) },
-      async turn(ctx, state: { model: string; said: string[] }) {
-        const text = await ctx.waitForSignal<string>('say');
+      state: { initial: () => ({ model: 'small', messages: [] as string[] }) },
+      async turn(ctx, state: { model: string; messages: string[] }) {
+        const text = (await ctx.waitForSignal('say')) as string;
         if (text === 'bye') return ctx.done(state);
-        return { ...state, said: [...state.said, `${state.model}: ${text}`] };
+        return { ...state, messages: [...state.messages, `${state.model}: ${text}`] };
       },
     });
     const world = testAgents(chat);
@@ -278,17 +278,17 @@ describe('a fork', () => {
     const fork = world.run(handle.id);
     await fork.signal('say', 'hi');
     await fork.signal('say', 'bye');
-    expect(await fork.result()).toEqual({ model: 'large', said: ['small: hello', 'large: hi'] });
+    expect(await fork.result()).toEqual({ model: 'large', messages: ['small: hello', 'large: hi'] });
     expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
   });
 
   it('can start with other results of steps and tools', async () => {
-    const did: string[] = [];
+    const actions: string[] = [];
     const pricing = agent({
       name: 'pricing',
       async run(ctx) {
         const price = await ctx.tool('price', { order: 7 }, () => {
-          did.push('price');
+          actions.push('price');
           return 100;
         });
         const rate = await ctx.step('rate', () => 2);
@@ -301,7 +301,7 @@ describe('a fork', () => {
     const version = versionAfter(await run.checkpoints(), 'rate');
     const { id } = await run.fork({ version, toolResults: { price: 150, rate: 3 } });
     expect(await world.run(id).result()).toBe(450);
-    expect(did).toEqual(['price']);
+    expect(actions).toEqual(['price']);
     await expect(run.fork({ version, toolResults: { unknown: 1 } })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 });
@@ -327,7 +327,7 @@ describe('a retry', () => {
     await expect(world.run('nobody').retry()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
   });
 
-  it('of all runs that failed since a date does not change the others', async () => {
+  it('does not change other runs when it covers all runs that failed since a date', async () => {
     const fails = { at: 'a' };
     const { worker } = keyed(fails);
     const other = agent({ name: 'other', run: () => Promise.reject(new Error('always')) });

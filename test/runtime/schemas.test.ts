@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
+import type { SignalSchemas } from '../../lambda/runtime/definition/signal-schemas.ts';
 import type { StandardSchema } from '../../lambda/runtime/definition/standard-schema.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
@@ -54,31 +55,33 @@ describe('the input schema', () => {
 
 describe('the result schema', () => {
   it('fails a run with an invalid result, and undoes its steps', async () => {
-    const did: string[] = [];
+    const actions: string[] = [];
     const counting = agent({
       name: 'counting',
       result: numberIn('total', 'count'),
       async run(ctx, input: unknown) {
-        await ctx.step('work', () => void did.push('did'), { undo: () => void did.push('undid') });
+        await ctx.step('work', () => void actions.push('did'), { undo: () => void actions.push('undid') });
         return { total: { count: input } };
       },
     });
     const world = testAgents(counting);
     expect(await (await world.start(3, { id: 'fits' })).result()).toEqual({ total: { count: 3 } });
-    did.length = 0;
+    actions.length = 0;
     const run = await world.start('three', { id: 'does not' });
     await expect(run.result()).rejects.toMatchObject({
       ...{ code: 'RUN_FAILED', cause: { code: 'SCHEMA_REFUSED' } },
       message: expect.stringContaining('total.count: expected a whole number, found string'),
     });
-    expect(did).toEqual(['did', 'undid']);
+    expect(actions).toEqual(['did', 'undid']);
   });
 });
 
 describe('a signal schema', () => {
+  // Typed as schemas of any name, so that the agent may also wait for a signal that has no schema.
+  const signals: SignalSchemas = { count: numberIn('n') };
   const listening = agent({
     name: 'listening',
-    signals: { count: numberIn('n') },
+    signals,
     run: async (ctx) => [await ctx.waitForSignal('count'), await ctx.waitForSignal('other')],
   });
 

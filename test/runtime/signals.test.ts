@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
-import { payload } from '../../lambda/checkpoints/payload.ts';
+import { type Payload, payload } from '../../lambda/checkpoints/payload.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
@@ -22,8 +22,8 @@ const listener = agent({
 const patient = agent({
   name: 'patient',
   async run(ctx) {
-    const first = await ctx.waitForSignal<string>('go', { timeout: { hours: 1 } });
-    const second = await ctx.waitForSignal<string>('go');
+    const first = await ctx.waitForSignal('go', { timeout: { hours: 1 } });
+    const second = await ctx.waitForSignal('go');
     return [first ?? 'nothing', second];
   },
 });
@@ -83,9 +83,9 @@ describe('a signal', () => {
   it('wakes the run immediately when it arrives between the last read and the suspend', async () => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'WAITING_FOR_SIGNAL');
     const world = testAgents(listener, { storage });
-    storage.happens.event = () => world.agent.run('r').signal('go', 'in between');
+    storage.hook.event = () => world.agent.run('r').signal('go', 'in between');
     const run = await world.start({ count: 1 }, { id: 'r' });
-    expect(storage.happens.event).toBeUndefined();
+    expect(storage.hook.event).toBeUndefined();
     expect(await run.status()).toBe('SUCCEEDED');
     expect(await run.result()).toEqual(['in between']);
     expect(world.invocations).toHaveLength(1);
@@ -94,7 +94,7 @@ describe('a signal', () => {
   it('is received when it arrives during a claim', async () => {
     const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'RUNNING');
     const world = testAgents(listener, { storage });
-    storage.happens.event = () => world.agent.run('r').signal('go', 'while claimed');
+    storage.hook.event = () => world.agent.run('r').signal('go', 'while claimed');
     const run = await world.start({ count: 1 }, { id: 'r' });
     expect(await run.result()).toEqual(['while claimed']);
   });
@@ -107,7 +107,7 @@ describe('a signal', () => {
     expect((await run.result()).toSorted()).toEqual(['a', 'b']);
   });
 
-  it('of another name stays for the wait with that name', async () => {
+  it('is kept for the wait with its name when the run waits for another signal', async () => {
     const both = agent({
       name: 'both',
       run: async (ctx) => [await ctx.waitForSignal('first'), await ctx.waitForSignal('second')],
@@ -158,7 +158,7 @@ describe('signals', () => {
     expect(await world.run('r').result()).toEqual(Array.from({ length: 30 }, (_, i) => i + 1));
   });
 
-  it('of one name go to parallel waits in the order in which the waits started', async () => {
+  it('go to parallel waits of the same name in the order in which the waits started', async () => {
     const three = agent({
       name: 'three',
       run: (ctx) =>
@@ -182,7 +182,7 @@ describe('signals', () => {
         await ctx.all(
           'race',
           { go: (branch) => branch.waitForSignal('go'), time: (branch) => branch.sleep('time', { hours: 1 }) },
-          { enough: 1 },
+          { minSuccessful: 1 },
         );
         return ctx.waitForSignal('go');
       },
@@ -197,15 +197,15 @@ describe('signals', () => {
   });
 
   it.each([0, 1, 2, 3, 5, 8, 13])(
-    'are not received by a wait that started just as its branch was abandoned (%i)',
-    async (moments) => {
+    'are not received by a wait whose branch was abandoned %i microtasks after it started',
+    async (microtasks) => {
       const racing = agent({
         name: 'racing',
         async run(ctx) {
           const atOnce = async () => {
-            for (let i = 0; i < moments; i++) await null;
+            for (let i = 0; i < microtasks; i++) await null;
           };
-          await ctx.all('race', [(branch) => branch.waitForSignal('go'), atOnce], { enough: 1 });
+          await ctx.all('race', [(branch) => branch.waitForSignal('go'), atOnce], { minSuccessful: 1 });
           await ctx.step('after', () => 1);
           return ctx.waitForSignal('go');
         },
@@ -243,7 +243,7 @@ describe('signals', () => {
         async run(ctx) {
           const got: string[] = [];
           for (let i = 0; i < 24; i++) {
-            got.push(await ctx.waitForSignal<string>('go'));
+            got.push((await ctx.waitForSignal('go')) as string);
             if (i % 3 === 0) await ctx.step('note', () => i);
             if (i % 5 === 0) await ctx.sleep('rest', { minutes: 1 });
           }
@@ -316,7 +316,7 @@ describe('a wait for a signal', () => {
     const run = await world.start({ count: 3 }, { id: 'r' });
     await run.signal('go', 1);
     await run.signal('go', 2);
-    expect((await headOf(world.agent, 'r')).work?.wake).toBe(2);
+    expect((await headOf(world.agent, 'r')).work?.eventCount).toBe(2);
     await run.signal('go', 3);
     expect(world.invocations.map(({ end }) => end)).toEqual(['suspended', 'suspended', 'suspended', 'finished']);
   });
@@ -331,7 +331,7 @@ describe.each([
   const reader = agent({
     name: 'reader',
     async run(ctx) {
-      const value = await ctx.waitForSignal<{ text: string; file: ReturnType<typeof payload> }>('file');
+      const value = (await ctx.waitForSignal('file')) as { text: string; file: Payload };
       const read = await ctx.step('read', () => value.file.text());
       return { text: value.text.length, read: read.length, same: read === value.text };
     },
@@ -358,7 +358,7 @@ describe.each([
       name: 'late',
       async run(ctx) {
         await ctx.sleep('first', { days: 3 });
-        return (await ctx.waitForSignal<ReturnType<typeof payload>>('file')).text();
+        return ((await ctx.waitForSignal('file')) as Payload).text();
       },
     });
     const world = testAgents(late, options);
@@ -377,7 +377,7 @@ describeOnEachStorage('signals before, during and after the wait', (open) => {
     const storage = withEventBefore(inner, (writes) => headIn(writes)?.status === 'WAITING_FOR_SIGNAL');
     const world = testAgents(listener, { storage, deliverTwice: true });
     await world.run('r').signal('go', 'before', { id: 's1' });
-    storage.happens.event = () => world.agent.run('r').signal('go', 'between', { id: 's2' });
+    storage.hook.event = () => world.agent.run('r').signal('go', 'between', { id: 's2' });
     const run = await world.start({ count: 5 }, { id: 'r' });
     expect(await run.signal('go', 'between', { id: 's2' })).toBe(false);
     const two = await Promise.all([

@@ -160,7 +160,7 @@ describe('the state', () => {
             },
             (branch) => branch.step('fast', () => ticks(10)),
           ],
-          { enough: 1 },
+          { minSuccessful: 1 },
         );
         seen.push(ctx.state.list);
         await ctx.step('later', () => 1);
@@ -277,3 +277,88 @@ describe('an update', () => {
     expect(await run.result()).toEqual({ before: undefined, refusal: expect.stringMatching(/Define `state/) });
   });
 });
+
+describe('a write to a frozen value', () => {
+  const writes: readonly (readonly [string, (state: Notes, input: { to: string }) => unknown])[] = [
+    ['sets a field', (state) => Object.assign(state, { n: 1 })],
+    ['adds a field', (state) => Object.assign(state, { more: 1 })],
+    ['deletes a field', (state) => delete (state as Partial<Notes>).n],
+    ['redefines a field', (state) => Object.defineProperty(state, 'n', { value: 1 })],
+    ['pushes to an array', (state) => state.list.push('b')],
+    ['pops from an array', (state) => state.list.pop()],
+    ['sorts an array', (state) => state.list.sort()],
+    ['empties an array', (state) => (state.list.length = 0)],
+    ['sets a field of the input', (_, input) => Object.assign(input, { to: 'here' })],
+  ];
+  const message =
+    /frozen value: Cannot .+\. `ctx\.state`, .+ are frozen: copy the value first, or .+ `ctx\.update`\.$/m;
+  const initial = (): Notes => ({ n: 0, list: ['b', 'a'] });
+
+  it.each(writes)('fails the run, with the advice to copy the value, when it %s', async (_, write) => {
+    const world = testAgents(
+      agent({
+        name: 'writing',
+        state: { initial },
+        run: (ctx, input: { to: string }) => void write(ctx.state, input),
+      }),
+    );
+    const run = await world.start({ to: 'there' });
+    await expect(run.result()).rejects.toMatchObject({
+      code: 'RUN_FAILED',
+      cause: { code: 'AGENT_MISUSED', message: expect.stringMatching(message), cause: { name: 'TypeError' } },
+    });
+    expect(world.invocations).toEqual([{ end: 'finished', status: 'FAILED' }]);
+  });
+
+  it('shows the line of the write in its stack', async () => {
+    const run = await testAgents(stateful(async (ctx) => addNote(ctx.state))).start({});
+    const { cause } = await run.result().then(
+      () => undefined as never,
+      (error: Error & { cause: Error }) => error,
+    );
+    expect(cause.stack).toMatch(
+      /^WaitstateError: The code tried to change a frozen value: .*\n +at (\S+\.)?push.*\n? +at addNote/s,
+    );
+  });
+
+  it('is not retried in a step, and the agent can catch it there', async () => {
+    let calls = 0;
+    const world = testAgents(
+      stateful(async (ctx) => {
+        const step = ctx.step('write', () => {
+          calls += 1;
+          addNote(ctx.state);
+        });
+        return step.catch((error: Error & { code?: string }) => `${error.code}: ${error.message}`);
+      }),
+    );
+    expect(await (await world.start({})).result()).toMatch(/^AGENT_MISUSED: The code tried to change a frozen value/);
+    expect(calls).toBe(1);
+  });
+
+  it('fails the run in a turn, also after an update of the turn', async () => {
+    for (const updatesFirst of [false, true]) {
+      const world = testAgents(
+        agent({
+          name: 'turning',
+          state: { initial },
+          async turn(ctx) {
+            if (updatesFirst) await ctx.update((draft) => void draft.list.push('b'));
+            addNote(ctx.state);
+            return ctx.done(ctx.state.list);
+          },
+        }),
+      );
+      await expect((await world.start({})).result()).rejects.toThrow(message);
+    }
+  });
+
+  it('leaves other type errors as they are', async () => {
+    const run = await testAgents(stateful(async () => Object(undefined).name.length)).start({});
+    await expect(run.result()).rejects.toMatchObject({ cause: { name: 'TypeError', message: /undefined/ } });
+  });
+});
+
+function addNote({ list }: Notes): void {
+  list.push('more');
+}

@@ -6,6 +6,11 @@ import type { Storage } from '../../lambda/storage/ports.ts';
 import { testAgents } from '../../lambda/testing.ts';
 
 const MOMENTS = ['before', 'after', 'recorded'] as const;
+const MOMENT_NAMES = {
+  before: 'before its function',
+  after: 'after its function',
+  recorded: 'after its result was recorded',
+};
 
 describe('a step', () => {
   it('returns the same normalized and frozen value at first and after a crash', async () => {
@@ -43,7 +48,7 @@ describe('a step', () => {
     expect(Object.isFrozen(replayed)).toBe(true);
   });
 
-  it('never returns the very object that its function created', async () => {
+  it('returns a copy of the object that its function created', async () => {
     const own = { list: [1] };
     const aliasing = agent({
       name: 'aliasing',
@@ -87,7 +92,7 @@ describe('a step', () => {
               const cause = new RangeError('too far', { cause: new Error('the deepest') });
               throw Object.assign(new TypeError('wrong', { cause }), { status: 418, at: new Date(5) });
             },
-            { retry: { attempts: 1 } },
+            { retry: { maxAttempts: 1 } },
           );
         } catch (error) {
           caught.push(error);
@@ -188,7 +193,7 @@ describe('a longer agent', () => {
 
   for (const moment of MOMENTS) {
     for (const step of STEPS) {
-      it(`ends with the same result when it crashes (${moment}) at step ${step}`, async () => {
+      it(`ends with the same result when it crashes at step ${step} (${MOMENT_NAMES[moment]})`, async () => {
         const { calls, longer } = counting();
         const world = testAgents(longer);
         world.crash({ [moment]: step });
@@ -199,7 +204,7 @@ describe('a longer agent', () => {
     }
   }
 
-  it('ends with the same result when it crashes before, after and at the record of every step', async () => {
+  it('ends with the same result when it crashes before and after every step and after each record', async () => {
     const { calls, longer } = counting();
     const world = testAgents(longer);
     for (const step of STEPS) for (const moment of MOMENTS) world.crash({ [moment]: step });
@@ -278,8 +283,8 @@ describe('the result of a step', () => {
   });
 });
 
-describe('small operations', () => {
-  it('return the same time, numbers and ids in each replay, also in branches, and others in another run', async () => {
+describe('the other operations of the context', () => {
+  it('return the same time, numbers and ids in each replay, also in branches, and different ones in another run', async () => {
     const seen: unknown[][] = [];
     const drawing = agent({
       name: 'drawing',

@@ -49,19 +49,19 @@ export const interceptCommits = (
 
 /** A storage that runs an event once, right before the first commit that matches. */
 export function withEventBefore(storage: Storage, matches: (writes: readonly Write[]) => boolean): InterceptedStorage {
-  const happens: { event: (() => Promise<unknown>) | undefined } = { event: undefined };
+  const hook: { event: (() => Promise<unknown>) | undefined } = { event: undefined };
   const around = async (writes: readonly Write[], commit: () => Promise<void>) => {
-    const { event } = happens;
+    const { event } = hook;
     if (event && matches(writes)) {
-      happens.event = undefined;
+      hook.event = undefined;
       await event();
     }
     await commit();
   };
-  return Object.assign(interceptCommits(storage, around), { happens });
+  return Object.assign(interceptCommits(storage, around), { hook });
 }
 
-export type InterceptedStorage = Storage & { readonly happens: { event: (() => Promise<unknown>) | undefined } };
+export type InterceptedStorage = Storage & { readonly hook: { event: (() => Promise<unknown>) | undefined } };
 
 /** The head that a commit writes, if it writes one. */
 export function headIn(writes: readonly Write[]): HeadMeta | undefined {
@@ -109,7 +109,7 @@ export const otherProcessOptions = ({
   },
   clock,
   log: () => {},
-  chance: () => 0.5,
+  random: () => 0.5,
 });
 
 /** A promise that stays pending until the gate is opened. */

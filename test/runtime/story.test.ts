@@ -32,7 +32,7 @@ const refunds = agent({
     if (!decision.approved) return { refunded: false };
     await ctx.step('pay', () => void calls.push('pay'), { undo: () => void calls.push('unpay') });
     await ctx.sleep('cool down', { hours: 1 });
-    const go = await ctx.waitForSignal<string>('go');
+    const go = await ctx.waitForSignal('go');
     if (go === 'fail') throw new Error('told to fail');
     return { refunded: true, prices, price, go, notes: ctx.state.notes };
   },

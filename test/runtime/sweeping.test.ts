@@ -99,23 +99,23 @@ describe('a sweep', () => {
     }
     world.clock.moveTo(world.clock.now() + 3_600_000);
     const seen = new Map<string, string[]>();
-    let most = 0;
+    let max = 0;
     let now = 0;
     const deliver = async ({ run, tenant }: { readonly run: string; readonly tenant: string }) => {
       const shard = dueGroup(toPartition(tenant, run));
       seen.set(shard, [...(seen.get(shard) ?? []), run]);
-      most = Math.max(most, ++now);
+      max = Math.max(max, ++now);
       await new Promise(setImmediate);
       now -= 1;
     };
     expect(await sweepDue({ runtime: { ...world.agent.runtime, deliver } })).toMatchObject({ delivered: all });
-    expect([seen.size, most]).toEqual([DUE_SHARD_COUNT, DUE_SHARD_COUNT * 8]);
+    expect([seen.size, max]).toEqual([DUE_SHARD_COUNT, DUE_SHARD_COUNT * 8]);
     const numbers = [...seen.values()].map((runs) => runs.map((run) => Number(run.slice(1))));
     expect(numbers).toEqual(numbers.map((each) => each.toSorted((a, b) => a - b)));
   });
 
   it('processes the records of one run in sequence', async () => {
-    const asks = agent({
+    const approvalAgent = agent({
       name: 'asks',
       run: (ctx) =>
         ctx.all('both', [
@@ -124,7 +124,7 @@ describe('a sweep', () => {
         ]),
     });
     const storage = memoryStorage();
-    const world = testAgents(asks, { storage });
+    const world = testAgents(approvalAgent, { storage });
     for (let i = 0; i < 20; i++) await world.start({}, { id: `r${i}` });
     world.clock.moveTo(world.clock.now() + 3_600_000);
     let refused = 0;
@@ -135,7 +135,10 @@ describe('a sweep', () => {
         throw error;
       });
     };
-    const slow = asks.with({ storage: { ...storage, records: { ...storage.records, commit } }, clock: world.clock });
+    const slow = approvalAgent.with({
+      storage: { ...storage, records: { ...storage.records, commit } },
+      clock: world.clock,
+    });
     expect(await sweepDue({ runtime: slow.runtime })).toMatchObject({ approvals: 40, failed: [] });
     // Two concurrent changes of one run would conflict at its head.
     expect(refused).toBe(0);
@@ -143,7 +146,7 @@ describe('a sweep', () => {
 
   it('continues with the other runs of a shard while one run with many due records takes long', async () => {
     const questions = Array.from({ length: 20 }, (_, i) => `q${i}`);
-    const asks = agent({
+    const approvalAgent = agent({
       name: 'asks',
       run: (ctx) =>
         ctx.all(
@@ -155,7 +158,7 @@ describe('a sweep', () => {
         ),
     });
     const storage = memoryStorage();
-    const world = testAgents(asks, { storage });
+    const world = testAgents(approvalAgent, { storage });
     await world.start({}, { id: 'slow' });
     const shardOf = (run: string) => dueGroup(toPartition('default', run));
     const sameShard =
@@ -166,9 +169,9 @@ describe('a sweep', () => {
     world.clock.moveTo(world.clock.now() + 61_000);
     const others = Promise.withResolvers<void>();
     let now = 0;
-    let most = 0;
+    let max = 0;
     const notify = async () => {
-      most = Math.max(most, ++now);
+      max = Math.max(max, ++now);
       // Until then the sweep is busy with the first of them.
       await others.promise;
       now -= 1;
@@ -176,7 +179,7 @@ describe('a sweep', () => {
     const runtime = { ...world.agent.runtime, deliver: async () => others.resolve() };
     const report = await sweepDue({ runtime, notifierFor: () => ({ url: undefined, notify }) });
     expect(report).toMatchObject({ delivered: 1, failed: [] });
-    expect([most, now]).toEqual([1, 0]);
+    expect([max, now]).toEqual([1, 0]);
     expect(report.approvals).toBeGreaterThanOrEqual(questions.length);
   });
 
@@ -219,7 +222,7 @@ describe('a sweep', () => {
 
   it('removes expired links and runs', async () => {
     const storage = memoryStorage();
-    const world = testAgents(waiting, { storage, retentionSeconds: 40 * 86_400 });
+    const world = testAgents(waiting, { storage, retention: { days: 40 } });
     const run = await world.start({ how: 2 }, { id: 'r' });
     expect(world.notifications[0]?.links).toHaveLength(1);
     await run.approve('ask');

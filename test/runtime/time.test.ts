@@ -16,23 +16,23 @@ const pass = (world: Pick<TestEnvironment, 'clock'>, minutes: number) =>
 
 describe('a function that is about to time out', () => {
   it('yields between steps, and the next invocation resumes the run; each step runs once', async () => {
-    const did: number[] = [];
+    const actions: number[] = [];
     const long = agent({
       name: 'long',
       async run(ctx) {
         for (let i = 1; i <= 10; i++) {
           await ctx.step('work', () => {
             pass(world, 4 + 59 / 60);
-            did.push(i);
+            actions.push(i);
           });
         }
-        return did.length;
+        return actions.length;
       },
     });
     const world = testAgents(long);
     const run = await world.start({}, { id: 'r' });
     expect(await run.result()).toBe(10);
-    expect(did).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(actions).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(ends(world)).toEqual([...Array(3).fill('suspended READY'), 'finished SUCCEEDED']);
   });
 
@@ -53,14 +53,14 @@ describe('a function that is about to time out', () => {
   });
 
   it('aborts a step that takes too long and runs it again; a run that makes no progress fails', async () => {
-    let begun = 0;
+    let attempts = 0;
     let aborted = 0;
     const stuck = agent({
       name: 'stuck',
       async run(ctx) {
         await ctx.step('quick', () => 1);
         await ctx.step('slow', ({ signal }) => {
-          begun += 1;
+          attempts += 1;
           signal.addEventListener('abort', () => {
             aborted += 1;
           });
@@ -73,18 +73,18 @@ describe('a function that is about to time out', () => {
     const run = await world.start({}, { id: 'r' });
     expect(await run.status()).toBe('FAILED');
     await expect(run.result()).rejects.toThrow('without getting past checkpoint');
-    expect({ begun, aborted }).toEqual({ begun: 6, aborted: 6 });
+    expect({ attempts, aborted }).toEqual({ attempts: 6, aborted: 6 });
   });
 
   it('runs a step again that was too slow once, and ignores its late result', async () => {
-    let begun = 0;
+    let attempts = 0;
     const late = gate();
     const slow = agent({
       name: 'slow',
       run: (ctx) =>
         ctx.step('slow', async () => {
-          begun += 1;
-          if (begun > 1) return 'second';
+          attempts += 1;
+          if (attempts > 1) return 'second';
           pass(world, 15);
           await late.opened;
           return 'first';
@@ -99,14 +99,14 @@ describe('a function that is about to time out', () => {
   });
 
   it('does not run an at-most-once step again: its outcome is unknown', async () => {
-    let begun = 0;
+    let attempts = 0;
     const once = agent({
       name: 'once',
       run: (ctx) =>
         ctx.step(
           'slow',
           () => {
-            begun += 1;
+            attempts += 1;
             pass(world, 15);
             return new Promise(() => {});
           },
@@ -116,7 +116,7 @@ describe('a function that is about to time out', () => {
     const world = testAgents(once);
     const run = await world.start({}, { id: 'r' });
     await expect(run.result()).rejects.toMatchObject({ cause: { code: 'OUTCOME_UNKNOWN' } });
-    expect(begun).toBe(1);
+    expect(attempts).toBe(1);
   });
 });
 
@@ -189,29 +189,29 @@ describe('a run that takes longer than its timeout', () => {
   };
 
   it.each(Object.entries(waits))('is undone and fails with TIMED_OUT while it %s', async (_, wait) => {
-    const did: string[] = [];
+    const actions: string[] = [];
     const timed = agent({
       name: 'timed',
       timeout: { hours: 1 },
       async run(ctx) {
-        await ctx.step('pay', () => void did.push('pay'), { undo: () => void did.push('unpay') });
+        await ctx.step('pay', () => void actions.push('pay'), { undo: () => void actions.push('unpay') });
         await wait(ctx);
       },
     });
     const world = testAgents(timed);
     const handle = await world.start({}, { id: 'r' });
     await world.skip({ minutes: 59 });
-    expect(did).toEqual(['pay']);
+    expect(actions).toEqual(['pay']);
     await world.skip({ minutes: 1 });
     await expect(handle.result()).rejects.toMatchObject({ code: 'RUN_FAILED', cause: { code: 'TIMED_OUT' } });
     expect(await handle.status()).toBe('FAILED');
-    expect(did).toEqual(['pay', 'unpay']);
+    expect(actions).toEqual(['pay', 'unpay']);
     expect(await handle.approvals()).toEqual([]);
   });
 
   it('records a running step, and then undoes it', async () => {
-    const [began, finish] = [gate(), gate()];
-    const did: string[] = [];
+    const [started, finish] = [gate(), gate()];
+    const actions: string[] = [];
     const timed = agent({
       name: 'timed',
       timeout: { minutes: 5 },
@@ -219,25 +219,25 @@ describe('a run that takes longer than its timeout', () => {
         await ctx.step(
           'pay',
           async () => {
-            began.open();
+            started.open();
             await finish.opened;
-            did.push('pay');
+            actions.push('pay');
           },
-          { undo: () => void did.push('unpay') },
+          { undo: () => void actions.push('unpay') },
         );
-        await ctx.step('next', () => void did.push('next'));
+        await ctx.step('next', () => void actions.push('next'));
       },
     });
     const world = testAgents(timed);
     await world.agent.start({}, { id: 'r' });
     const settled = world.settle();
-    await began.opened;
+    await started.opened;
     pass(world, 6);
     expect(await sweepDue({ runtime: world.agent.runtime })).toMatchObject({ timedOut: 1 });
     finish.open();
     await settled;
     await expect(world.run('r').result()).rejects.toMatchObject({ cause: { code: 'TIMED_OUT' } });
-    expect(did).toEqual(['pay', 'unpay']);
+    expect(actions).toEqual(['pay', 'unpay']);
   });
 
   it('suspends when it starts to wait, and the sweeper ends it, without a busy loop', async () => {

@@ -331,14 +331,14 @@ describe('a cached tool', () => {
     const unlucky = agent({
       name: 'unlucky',
       async run(ctx) {
-        const look = () => {
+        const lookUp = () => {
           calls += 1;
           if (calls === 1) throw new Error('not now');
           return 'found';
         };
-        const options = { cache: true, retry: { attempts: 1 } };
-        const first = await ctx.tool('look', {}, look, options).catch((error: Error) => error.message);
-        return [first, await ctx.tool('look', {}, look, options)];
+        const options = { cache: true, retry: { maxAttempts: 1 } };
+        const first = await ctx.tool('look', {}, lookUp, options).catch((error: Error) => error.message);
+        return [first, await ctx.tool('look', {}, lookUp, options)];
       },
     });
     expect(await (await testAgents(unlucky).start({})).result()).toEqual(['not now', 'found']);

@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { type AttributeValue, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import type { AgentContext } from '../../lambda/runtime/definition/agent-context.ts';
+import type { TransactItem } from '../../lambda/storage/dynamodb/transact/transact-items.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
@@ -20,20 +21,33 @@ beforeAll(async () => {
   seats = await freshTable(client);
 });
 
-const keyOf = (seat: string) => ({ pk: { S: `seats of ${inject('testRun')}` }, sk: { S: seat } });
+const keyOf = (seat: string) => ({ pk: `seats of ${inject('testRun')}`, sk: seat });
+
+const rawKeyOf = (seat: string) => ({ pk: { S: keyOf(seat).pk }, sk: { S: seat } });
 
 const book = (seat: string, by: string) => ({
   Put: {
     TableName: seats,
-    Item: { ...keyOf(seat), by: { S: by } },
+    Item: { ...keyOf(seat), by },
     ConditionExpression: 'attribute_not_exists(pk)',
   },
 });
 
-async function whoHas(seat: string): Promise<string | undefined> {
-  const { Item } = await client.send(new GetItemCommand({ TableName: seats, Key: keyOf(seat), ConsistentRead: true }));
-  return Item?.by?.S;
+const bookRaw = (seat: string, by: string) => ({
+  Put: {
+    TableName: seats,
+    Item: { ...rawKeyOf(seat), by: { S: by } },
+    ConditionExpression: 'attribute_not_exists(pk)',
+  },
+});
+
+/** The attribute values of a row, as they are stored. */
+async function rowOf(seat: string): Promise<Record<string, AttributeValue> | undefined> {
+  const read = new GetItemCommand({ TableName: seats, Key: rawKeyOf(seat), ConsistentRead: true });
+  return (await client.send(read)).Item;
 }
+
+const whoHas = async (seat: string): Promise<string | undefined> => (await rowOf(seat))?.by?.S;
 
 const transacting = <T>(run: (ctx: AgentContext, seat: string) => Promise<T>) =>
   agent({ name: 'transacting', transact: true, run }, { storage });
@@ -73,7 +87,11 @@ describe('transact', () => {
     expect(commits).toEqual([2]);
   });
 
-  it.each(['before', 'after', 'recorded'] as const)('books once when the process crashes (%s)', async (moment) => {
+  it.each([
+    ['before the step', 'before'],
+    ['after the step', 'after'],
+    ['after the record', 'recorded'],
+  ] as const)('books once when the process crashes %s', async (_, moment) => {
     const seat = `crash-${moment}`;
     const world = testAgents(
       transacting((ctx) => ctx.step('book', () => seat, { transact: (name) => [book(name, ctx.run)] })),
@@ -114,7 +132,9 @@ describe('transact', () => {
     expect(await whoHas('2B')).toBe('run-2b');
     expect(calls).toBe(2);
     expect(seen[0]).toBe('CONDITION_FAILED');
-    expect(seen[1]).toMatch(/The condition of `transact` item .*1 of step "book" failed/);
+    expect(seen[1]).toMatch(
+      /^Step "book" failed, and nothing was written: the condition of transact\[0\], transact\[1\] did not hold/,
+    );
     expect(seen.slice(2)).toEqual(seen.slice(0, 2));
     const results = (await second.checkpoints()).at(-1)?.toolResults.book;
     expect(results).toHaveProperty('error');
@@ -142,6 +162,222 @@ describe('transact', () => {
     expect([await whoHas('3D'), await whoHas('3E')]).toEqual(['three', 'three']);
   });
 
+  it('accepts plain items for all four kinds of writes, with their keys and expression values', async () => {
+    const at = (seat: string) => ({ TableName: seats, Key: keyOf(seat) });
+    const world = testAgents(
+      transacting((ctx) =>
+        ctx.step('move', () => ({ price: 12.5, tags: new Set(['window']), S: 'x' }), {
+          transact: ({ price, tags, S }) => [
+            {
+              Put: {
+                TableName: seats,
+                Item: { ...keyOf('4A'), by: ctx.run, price, tags, map: { S }, note: undefined },
+              },
+            },
+            {
+              Update: {
+                ...at('4B'),
+                UpdateExpression: 'SET #by = :run ADD moves :n',
+                ExpressionAttributeNames: { '#by': 'by' },
+                ExpressionAttributeValues: { ':run': ctx.run, ':n': 1 },
+              },
+            },
+            { Delete: { ...at('4C'), ConditionExpression: '#by = :by', ...byIs('before') } },
+            { ConditionCheck: { ...at('4D'), ConditionExpression: '#by = :by', ...byIs('before') } },
+          ],
+        }),
+      ),
+      { storage },
+    );
+    const byIs = (by: string) => ({
+      ExpressionAttributeNames: { '#by': 'by' },
+      ExpressionAttributeValues: { ':by': by },
+    });
+    const before = testAgents(
+      transacting((ctx) =>
+        ctx.step('book', () => ['4C', '4D'], { transact: (names) => names.map((name) => book(name, ctx.run)) }),
+      ),
+      { storage },
+    );
+    await (await before.start('', { id: 'before' })).result();
+    await (await world.start('', { id: 'moves' })).result();
+    // A plain `{ S: 'x' }` is a map: nothing is guessed by its shape.
+    expect(await rowOf('4A')).toEqual({
+      ...rawKeyOf('4A'),
+      by: { S: 'moves' },
+      price: { N: '12.5' },
+      tags: { SS: ['window'] },
+      map: { M: { S: { S: 'x' } } },
+    });
+    expect(await rowOf('4B')).toEqual({ ...rawKeyOf('4B'), by: { S: 'moves' }, moves: { N: '1' } });
+    expect(await rowOf('4C')).toBeUndefined();
+    const again = await world.start('', { id: 'moves-again' });
+    await expect(again.result()).rejects.toThrow(/the condition of transact\[2\] did not hold/);
+    expect((await rowOf('4B'))?.moves).toEqual({ N: '1' });
+  });
+
+  it('accepts attribute values in `transactRaw`, alone and together with plain items', async () => {
+    const world = testAgents(
+      transacting((ctx, seat) =>
+        ctx.step('book', () => seat, {
+          ...(seat !== 'raw' && { transact: (name) => [book(`${name} plain`, ctx.run)] }),
+          transactRaw: (name) => [bookRaw(name, ctx.run)],
+        }),
+      ),
+      { storage },
+    );
+    await (await world.start('raw', { id: 'alone' })).result();
+    await (await world.start('both', { id: 'both' })).result();
+    expect([await whoHas('raw'), await whoHas('both'), await whoHas('both plain')]).toEqual(['alone', 'both', 'both']);
+    const late = await world.start('raw', { id: 'late' });
+    await expect(late.result()).rejects.toThrow(/the condition of transactRaw\[0\] did not hold/);
+    const mixed = testAgents(
+      transacting((ctx) =>
+        ctx.step('book', () => 'both', {
+          transact: () => [book('both free', ctx.run)],
+          transactRaw: (name) => [bookRaw(name, ctx.run)],
+        }),
+      ),
+      { storage },
+    );
+    await expect((await mixed.start('')).result()).rejects.toThrow(/the condition of transactRaw\[0\] did not hold/);
+    expect(await whoHas('both free')).toBeUndefined();
+  });
+
+  it.each([
+    [
+      'a value that DynamoDB cannot store',
+      'UNSUPPORTED_VALUE',
+      (seat: string) => [
+        book(seat, 'x'),
+        { Put: { TableName: seats, Item: { ...keyOf(`${seat}+`), paid: { at: Number.NaN } } } },
+      ],
+      /`transact\[1\].Put.Item.paid.at` is NaN, which DynamoDB cannot store. Use a finite number or null/,
+    ],
+    [
+      'two writes to one item',
+      'INVALID_INPUT',
+      (seat: string) => [book(seat, 'x'), book(seat, 'y')],
+      /rejected the request. AWS says: .*multiple operations on one item/,
+    ],
+    [
+      'an item without a key of its table',
+      'INVALID_INPUT',
+      (seat: string) => [book(seat, 'x'), { Put: { TableName: seats, Item: { pk: seat } } }],
+      /rejected the request. AWS says: .*Missing the key sk/,
+    ],
+    [
+      'an item that is too large',
+      'RECORD_TOO_LARGE',
+      (seat: string) => [book(seat, 'x'.repeat(410_000))],
+      /at most 409600 bytes/,
+    ],
+    [
+      'a nested item that is too large',
+      'RECORD_TOO_LARGE',
+      (seat: string) => [{ Put: { TableName: seats, Item: { ...keyOf(seat), list: ['x'.repeat(410_000)] } } }],
+      /Item size has exceeded/,
+    ],
+    [
+      'a promise',
+      'AGENT_MISUSED',
+      (async () => []) as never,
+      /`transact` must return an array; found a promise. Await/,
+    ],
+    [
+      'a value that is not an array',
+      'AGENT_MISUSED',
+      (() => 1) as never,
+      /`transact` must return an array; found number/,
+    ],
+  ] satisfies [string, string, (seat: string) => readonly TransactItem[], RegExp][])(
+    'fails only the step, without a retry and with its result, for %s',
+    async (_, code, transact, message) => {
+      const seat = `refused-${code}-${message.source.length}`;
+      let calls = 0;
+      const failures: unknown[] = [];
+      const world = testAgents(
+        transacting(async (ctx) => {
+          const outcomes = await ctx.all('both', {
+            book: (branch) =>
+              branch
+                .step(
+                  'book',
+                  () => {
+                    calls += 1;
+                    return { seat };
+                  },
+                  { transact: (result) => transact(result.seat) },
+                )
+                .catch((error: Error) => {
+                  failures.push(error);
+                  return 'refused';
+                }),
+            other: (branch) => branch.step('other', () => 'recorded'),
+          });
+          return ctx.step('last', () => outcomes);
+        }),
+        { storage },
+      );
+      world.crash({ after: 'last' });
+      const run = await world.start('', { id: seat });
+      expect(await run.result()).toEqual({ book: 'refused', other: 'recorded' });
+      expect(calls).toBe(1);
+      // The second failure is replayed from the journal.
+      expect(failures).toHaveLength(2);
+      for (const failure of failures)
+        expect(failure).toMatchObject({ code, message: expect.stringMatching(message), result: { seat } });
+      expect(await rowOf(seat)).toBeUndefined();
+      expect(world.invocations.filter(({ end }) => end === 'failed')).toHaveLength(1);
+    },
+  );
+
+  it('names its tables when one of them is missing', async () => {
+    const world = testAgents(
+      transacting((ctx) => {
+        const { Put } = book('7A', ctx.run);
+        return ctx.step('book', () => 1, { transact: () => [{ Put: { ...Put, TableName: 'missing-seats' } }] });
+      }),
+      { storage },
+    );
+    const run = await world.start('');
+    expect(await run.status()).toBe('FAILED');
+    expect(world.invocations[0]).toMatchObject({
+      end: 'failed',
+      error: {
+        code: 'STORAGE_MISSING',
+        message: expect.stringMatching(/The same transaction writes to missing-seats, by `transact` of step "book"/),
+      },
+    });
+  });
+
+  it('refuses a plain value in `transactRaw`', async () => {
+    const world = testAgents(
+      transacting((ctx, seat) =>
+        ctx.step('book', () => seat, { transactRaw: (name) => [book(name, ctx.run) as never] }),
+      ),
+      { storage },
+    );
+    await expect((await world.start('8A')).result()).rejects.toThrow(
+      /`transactRaw\[0\].Put.Item.pk` must be an attribute value, such as { S: 'x' }; found "seats of .*Use `transact` for plain values/,
+    );
+    expect(await whoHas('8A')).toBeUndefined();
+  });
+
+  it('counts the items of `transact` and `transactRaw` together', async () => {
+    const world = testAgents(
+      transacting((ctx) =>
+        ctx.step('book', () => 45, {
+          transact: (n) => Array.from({ length: n }, (_, i) => book(`total ${i}`, ctx.run)),
+          transactRaw: (n) => Array.from({ length: n + 1 }, (_, i) => bookRaw(`total raw ${i}`, ctx.run)),
+        }),
+      ),
+      { storage },
+    );
+    await expect((await world.start('')).result()).rejects.toThrow(/at most 90 items in total; found 91/);
+    expect([await whoHas('total 0'), await whoHas('total raw 0')]).toEqual([undefined, undefined]);
+  });
+
   it('accepts 90 items and rejects 91, without writing any', async () => {
     const world = testAgents(
       transacting((ctx, count) =>
@@ -155,7 +391,7 @@ describe('transact', () => {
     );
     expect(await (await world.start('90')).result()).toBe(90);
     expect(await whoHas('90 of 89')).toBeDefined();
-    expect(await (await world.start('91')).result()).toMatch(/must return an array of at most 90 items; found 91/);
+    expect(await (await world.start('91')).result()).toMatch(/must return at most 90 items in total; found 91/);
     for (const i of [0, 89, 90]) expect(await whoHas(`91 of ${i}`)).toBeUndefined();
   });
 
@@ -188,14 +424,17 @@ describe('transact', () => {
     }
   });
 
-  it('is rejected at the call when the agent has no `transact: true`', async () => {
-    const silent = agent(
-      { name: 'silent', run: (ctx) => ctx.step('book', () => 1, { transact: () => [book('9Z', 'x')] }) },
-      { storage },
-    );
-    const run = await testAgents(silent, { storage }).start({});
-    expect(await run.status()).toBe('FAILED');
-    await expect(run.result()).rejects.toThrow(/which needs `transact: true` on the agent/);
-    expect(await whoHas('9Z')).toBeUndefined();
-  });
+  it.each(['transact', 'transactRaw'])(
+    'is rejected at the call when the agent has no `transact: true` (%s)',
+    async (option) => {
+      const silent = agent(
+        { name: 'silent', run: (ctx) => ctx.step('book', () => 1, { [option]: () => [book('9Z', 'x')] }) },
+        { storage },
+      );
+      const run = await testAgents(silent, { storage }).start({});
+      expect(await run.status()).toBe('FAILED');
+      await expect(run.result()).rejects.toThrow(`has \`${option}\`, which needs \`transact: true\` on the agent`);
+      expect(await whoHas('9Z')).toBeUndefined();
+    },
+  );
 });

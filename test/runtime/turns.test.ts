@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import type { StandardSchema } from '../../lambda/runtime/definition/standard-schema.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { randomFrom } from '../faults/seeded.ts';
+import { counted } from './storages.ts';
 
-const ONCE = { retry: { attempts: 1 } };
+const ONCE = { retry: { maxAttempts: 1 } };
 
 const numbers: StandardSchema = {
   '~standard': {
@@ -17,13 +19,13 @@ const numbers: StandardSchema = {
 describe('turns', () => {
   it('resume from the saved state, and call nothing of earlier turns', async () => {
     const calls: string[] = [];
-    const began: number[] = [];
+    const started: number[] = [];
     const chat = agent({
       name: 'chat',
       state: { initial: (input: { first: string }) => ({ messages: [input.first] }) },
       async turn(ctx, state) {
-        began.push(state.messages.length);
-        const text = await ctx.waitForSignal<string>('message');
+        started.push(state.messages.length);
+        const text = (await ctx.waitForSignal('message')) as string;
         if (text === 'bye') return ctx.done(state.messages);
         const answer = await ctx.step('answer', () => {
           calls.push(text);
@@ -36,10 +38,10 @@ describe('turns', () => {
     const run = await world.start({ first: 'hello' });
     for (const text of ['one', 'two', 'three']) {
       expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
-      began.length = 0;
+      started.length = 0;
       await run.signal('message', text);
       // The turn that waited starts again, and then the next.
-      const [first, ...others] = began;
+      const [first, ...others] = started;
       expect(others).toEqual([Number(first) + 2]);
     }
     await run.signal('message', 'bye');
@@ -137,6 +139,45 @@ describe('turns', () => {
     expect(await run.result()).toEqual({ n: 3 });
     expect(seen).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }, { n: 2 }]);
     expect((await run.checkpoints()).at(-1)?.state).toEqual({ n: 3 });
+  });
+
+  it('end with the state that `ctx.done` gets, in the checkpoint of the result and without another write', async () => {
+    const ending = (keepsState: boolean) =>
+      agent({
+        name: 'ending',
+        state: { version: 2, migrations: { 1: (state) => state }, initial: () => ({ messages: ['hello'] }) },
+        async turn(ctx, { messages }) {
+          await ctx.update((draft) => void draft.messages.push('lost'));
+          const answer = await ctx.step('answer', () => 'bye');
+          return keepsState ? ctx.done(answer, { messages: [...messages, answer] }) : ctx.done(answer);
+        },
+      });
+    const ends = [];
+    for (const keepsState of [true, false]) {
+      const { storage, calls } = counted(memoryStorage());
+      const run = await testAgents(ending(keepsState), { storage }).start({});
+      expect(await run.result()).toBe('bye');
+      const { version, status, state, toolResults, schema } = (await run.checkpoints()).at(-1) ?? {};
+      expect({ status, state, result: toolResults?.['@result'], schema }).toMatchObject({
+        status: 'SUCCEEDED',
+        state: { messages: keepsState ? ['hello', 'bye'] : ['hello', 'lost'] },
+        result: { value: 'bye' },
+        schema: 2,
+      });
+      ends.push({ version, commits: calls.commit });
+    }
+    expect(ends[0]).toEqual(ends[1]);
+  });
+
+  it('fail the run when the state that `ctx.done` gets cannot be stored', async () => {
+    const odd = agent({
+      name: 'odd',
+      state: { initial: () => ({ extra: undefined as unknown }) },
+      turn: (ctx) => ctx.done('done', { extra: [() => 1] }),
+    });
+    const run = await testAgents(odd).start({});
+    expect(await run.status()).toBe('FAILED');
+    await expect(run.result()).rejects.toThrow(/state\.extra\[0\] is a function/);
   });
 
   it('keep every update of parallel branches except those that throw', async () => {

@@ -8,7 +8,7 @@ import { headOf } from './storages.ts';
 
 const undoing = <T>(run: (ctx: AgentContext) => Promise<T>) => agent({ name: 'undoing', run });
 
-const ONCE = { retry: { attempts: 1 } };
+const ONCE = { retry: { maxAttempts: 1 } };
 
 async function ticks(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await tick();
@@ -60,7 +60,7 @@ describe('undo', () => {
 
   for (const moment of ['before', 'after', 'recorded'] as const) {
     for (const step of ['car', 'hotel', 'flight']) {
-      it(`resumes where it was when the process crashes ${moment} undoing the ${step}`, async () => {
+      it(`resumes where it was when the process crashes ${moment === 'recorded' ? 'after recording' : moment} the undo of the ${step}`, async () => {
         const { undone, run: code } = bookings();
         const world = testAgents(undoing(code));
         world.crash({ [moment]: `@undo:${step}` });
@@ -248,27 +248,27 @@ describe('undo', () => {
 describe('a cancel while a step is running', () => {
   it('records the result of the step, and then undoes it', async () => {
     const undone: string[] = [];
-    const began: string[] = [];
+    const started: string[] = [];
     const world = testAgents(
       undoing(async (ctx) => {
         await ctx.step('first', () => 'first', { undo: (result) => void undone.push(result) });
         await ctx.step(
           'pay',
           async () => {
-            began.push('pay');
+            started.push('pay');
             await world.agent.run(ctx.run).cancel('no more');
             return 'paid';
           },
           { undo: (result) => void undone.push(result) },
         );
-        began.push('went on');
-        await ctx.step('later', () => void began.push('later'));
+        started.push('went on');
+        await ctx.step('later', () => void started.push('later'));
       }),
     );
     const run = await world.start({});
     expect(await run.status()).toBe('CANCELLED');
     expect(undone).toEqual(['paid', 'first']);
-    expect(began.filter((name) => name !== 'went on')).toEqual(['pay']);
+    expect(started.filter((name) => name !== 'went on')).toEqual(['pay']);
     await expect(run.result()).rejects.toMatchObject({
       code: 'RUN_CANCELLED',
       message: expect.stringMatching(/no more/),

@@ -25,7 +25,9 @@ describe('a worker', () => {
     const older = runAgents([at(1)], { poll: { milliseconds: 5 } });
     onTestFinished(() => older.stop());
     await run.signal('go', 'gone');
-    await expect.poll(async () => (await headOf(at(2), 'chat-1')).work?.parked, { timeout: 30_000 }).toBeDefined();
+    await expect
+      .poll(async () => (await headOf(at(2), 'chat-1')).work?.parkedReason, { timeout: 30_000 })
+      .toBeDefined();
     await pause(300);
     expect((await headOf(at(2), 'chat-1')).work?.deliveries).toBe(1);
   });

@@ -17,7 +17,7 @@ export function agentsIn(world: World, process: Process, deliveries: Deliveries)
   const options = {
     storage: storageFor(world, process),
     clock: process.clock,
-    chance: world.chance.next,
+    random: world.chance.next,
     writer: process.name,
     approvalUrl: 'https://approvals.test/',
     log: (level: string, message: string) => world.note(process, `logs ${level}: ${message}`),
@@ -42,7 +42,7 @@ const initial = (): State => ({ log: [], next: 0, out: [] });
 
 /** Defines an agent that plays its whole program in `run`, or one move in each turn. */
 function createDefinition(name: string, world: World, player: Player): AgentDefinition<Program, State, unknown> {
-  const base = { name, maxAttempts: world.maxAttempts, state: { version: 1, initial } };
+  const base = { name, maxClaimsWithoutProgress: world.maxClaimsWithoutProgress, state: { version: 1, initial } };
   if (name !== 'turns') return { ...base, run: (ctx, program) => player.all(ctx, program) };
   return {
     ...base,

@@ -38,8 +38,8 @@ function expectedMove(move: Move, fixed: boolean): unknown {
     case 'all': {
       const branches = move.branches.map((branch) => expectedOutput(branch, fixed));
       const succeed = branches.filter((branch) => branch !== undefined).length;
-      if (succeed < (move.enough ?? branches.length)) return THROWS;
-      return move.enough === undefined ? branches : { enough: ANY };
+      if (succeed < (move.minSuccessful ?? branches.length)) return THROWS;
+      return move.minSuccessful === undefined ? branches : { minSuccessful: ANY };
     }
     default:
       return move.do;

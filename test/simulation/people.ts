@@ -1,3 +1,4 @@
+import type { Person } from '../../lambda/core/approval.ts';
 import { type ErrorCode, isWaitstateError } from '../../lambda/core/errors.ts';
 import { decideByToken } from '../../lambda/runtime/approvals/by-token.ts';
 import type { Chance } from './chance.ts';
@@ -109,7 +110,7 @@ export class People {
     }
   }
 
-  #vote(run: string, agent: string, approval: string, by: string, answer: 'approve' | 'reject', after: number): void {
+  #vote(run: string, agent: string, approval: string, by: Person, answer: 'approve' | 'reject', after: number): void {
     this.#tasks.later(after, {
       name: by.slice(5),
       act: async (agents, _, attempt) => {
@@ -176,7 +177,7 @@ const REFUSALS: readonly ErrorCode[] = ['APPROVAL_DECIDED', 'APPROVAL_EXPIRED', 
 
 /** The part of an approval that says who can vote. */
 export interface ApproverMeta {
-  readonly approvers: readonly string[];
+  readonly approvers: readonly Person[];
   readonly quorum: number;
   readonly deadline?: number;
 }

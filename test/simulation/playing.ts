@@ -68,7 +68,7 @@ export class Player {
         break;
       case 'signal': {
         const timeout = move.timeoutMs === undefined ? {} : { timeout: { milliseconds: move.timeoutMs } };
-        const signal = await ctx.waitForSignal<string>(move.name, timeout);
+        const signal = (await ctx.waitForSignal(move.name, timeout)) as string | undefined;
         this.#world.ledger.receive(ctx.run, move.at, signal);
         return { signal: signal ?? null };
       }
@@ -103,7 +103,7 @@ export class Player {
     const { kind, at, ms, longPause, bytes, fails } = move;
     const undoable = kind === 'undoable' || kind === 'never undone';
     const options: StepOptions<StepOutput> = {
-      retry: { attempts: 3, pause: longPause ? { minutes: 1 } : { milliseconds: 300 } },
+      retry: { maxAttempts: 3, initialDelay: longPause ? { minutes: 1 } : { milliseconds: 300 } },
       ...(kind === 'once' && { atMostOnce: true }),
       ...(undoable && !('done' in ctx && isTurn(ctx)) && { undo: (output, step) => this.undo(output, step) }),
     };
@@ -200,15 +200,18 @@ export class Player {
     }
   }
 
-  async #branches(ctx: Context, { branches, enough, concurrency }: Extract<Move, { do: 'all' }>): Promise<unknown> {
+  async #branches(
+    ctx: Context,
+    { branches, minSuccessful, concurrency }: Extract<Move, { do: 'all' }>,
+  ): Promise<unknown> {
     const runs = branches.map((branch) => (inner: Context) => this.all(inner, branch));
     const limits = concurrency === undefined ? {} : { concurrency };
-    if (enough === undefined) return ctx.all('both', runs, limits);
-    const outcomes = await ctx.all('both', runs, { ...limits, enough });
+    if (minSuccessful === undefined) return ctx.all('both', runs, limits);
+    const outcomes = await ctx.all('both', runs, { ...limits, minSuccessful });
     const fulfilled = outcomes.filter(({ status }) => status === 'fulfilled').length;
-    if (fulfilled < enough)
-      this.#world.addFinding(`run ${ctx.run}: expected ${enough} fulfilled branches, found ${fulfilled}`);
-    return { enough: outcomes.map(({ status }) => status) };
+    if (fulfilled < minSuccessful)
+      this.#world.addFinding(`run ${ctx.run}: expected ${minSuccessful} fulfilled branches, found ${fulfilled}`);
+    return { minSuccessful: outcomes.map(({ status }) => status) };
   }
 }
 
@@ -223,7 +226,7 @@ interface Work {
 // A function stops recording results this long before its deadline.
 const STOP_MARGIN_MS = 1_500;
 
-const PATIENT = { attempts: 50, pause: { seconds: 1 } };
+const PATIENT = { maxAttempts: 50, initialDelay: { seconds: 1 } };
 
 const CACHES = {
   none: false,

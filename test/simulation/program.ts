@@ -1,3 +1,4 @@
+import type { Person } from '../../lambda/core/approval.ts';
 import type { Chance } from './chance.ts';
 
 /** One move of a simulated agent; `at` is its unique position in the program. */
@@ -14,7 +15,7 @@ export type Move = { readonly at: string } & (
   | {
       readonly do: 'all';
       readonly branches: readonly Program[];
-      readonly enough?: number;
+      readonly minSuccessful?: number;
       readonly concurrency?: number;
     }
   | { readonly do: 'try'; readonly moves: Program }
@@ -33,7 +34,7 @@ export interface StepMove {
 
 export interface ApprovalMove {
   readonly do: 'approval';
-  readonly approvers: readonly string[];
+  readonly approvers: readonly Person[];
   readonly quorum: number;
   readonly timeoutMs?: number;
   readonly onTimeout: 'reject' | 'approve' | 'fail' | 'escalate';
@@ -146,7 +147,7 @@ function createBranches(chance: Chance, at: string, inner: (part: string, count:
     at,
     do: 'all',
     branches,
-    ...(chance.happens(0.5) && { enough: chance.between(1, count) }),
+    ...(chance.happens(0.5) && { minSuccessful: chance.between(1, count) }),
     ...(chance.happens(0.3) && { concurrency: 2 }),
   };
 }

@@ -11,7 +11,7 @@ export async function runSeed(seed: number, options: WorldOptions): Promise<Simu
   const simulated = await simulate(seed, options).catch((error: unknown) => ({
     seed,
     trace: [],
-    happened: 0,
+    eventCount: 0,
     findings: [`the simulation threw: ${describeError(error)}`],
   }));
   const rejections = unhandled.map((reason) => `unhandled rejection: ${describeError(reason)}`);

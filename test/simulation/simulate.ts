@@ -18,7 +18,7 @@ export interface Simulated {
   readonly findings: readonly string[];
   readonly trace: readonly string[];
   /** How many events happened. */
-  readonly happened: number;
+  readonly eventCount: number;
 }
 
 const MAX_EVENTS = 40_000;
@@ -31,7 +31,7 @@ export async function simulate(seed: number, options: WorldOptions = {}): Promis
   await scene.run();
   if (world.findings.length === 0) await scene.check();
   const { findings, trace = [], timeline } = world;
-  return { seed, findings, trace, happened: timeline.happened };
+  return { seed, findings, trace, eventCount: timeline.eventCount };
 }
 
 /** The runs of a seed, with the people, functions and sweeper that act on them. */
@@ -81,7 +81,7 @@ class Scene {
     this.#plan();
     const { timeline, findings } = this.#world;
     while (findings.length === 0) {
-      if (timeline.happened > MAX_EVENTS)
+      if (timeline.eventCount > MAX_EVENTS)
         return this.#world.addFinding(`the simulation did not end within ${MAX_EVENTS} events`);
       const sweepAt = this.#isFinished ? undefined : this.#sweeper.next(this.#watch.nextDue);
       if (sweepAt !== undefined && sweepAt <= (timeline.next ?? Infinity)) this.#sweeper.plan(sweepAt);

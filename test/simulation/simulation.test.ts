@@ -1,22 +1,26 @@
 import { execFile } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { repeats } from '../deep.ts';
 import { BREAKS } from './breaks.ts';
+import type { Detected } from './child-breaks.ts';
 
-const MAIN = new URL('./main.ts', import.meta.url).pathname;
-
-/** Runs the program with plain Node, because the test's module loader would change the order of events. */
-function simulate(...args: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
+/** Runs a program with plain Node, because the test's module loader would change the order of events. */
+function run(program: string, ...args: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
   return new Promise((resolve) => {
     const options = { maxBuffer: 2 ** 28, env: { ...process.env, NODE_OPTIONS: '' } };
-    execFile(process.execPath, [MAIN, ...args], options, (error, stdout, stderr) =>
+    const path = new URL(program, import.meta.url).pathname;
+    execFile(process.execPath, [path, ...args], options, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
     );
   });
 }
 
+const simulate = (...args: readonly string[]) => run('./main.ts', ...args);
+
 describe('the simulation of durable runs', () => {
-  it('finds no problems in 3,000 worlds', { timeout: 600_000 }, async () => {
-    const { code, output } = await simulate('--seeds', '3000');
+  const seeds = repeats(200, 3000);
+  it(`finds no problems with ${seeds.toLocaleString('en')} seeds`, { timeout: 600_000 }, async () => {
+    const { code, output } = await simulate('--seeds', String(seeds));
     expect(output).toContain('no problems found');
     expect(code).toBe(0);
   });
@@ -28,9 +32,9 @@ describe('the simulation of durable runs', () => {
     expect(again.output).toBe(output);
   });
 
-  it.each(Object.keys(BREAKS))('detects that the guard "%s" is disabled', { timeout: 600_000 }, async (name) => {
-    const { code, output } = await simulate('--seeds', '1000', '--break', name);
-    expect(output).toMatch(/Seed \d+ without .*: FAILED/);
+  it('prints the trace of a seed that fails, and exits with 1', async () => {
+    const { code, output } = await simulate('--seeds', '200', '--break', 'absence');
+    expect(output).toMatch(/Seed \d+ without absence: FAILED/);
     expect(output).toContain('Both runs of this seed gave the same trace.');
     expect(code).toBe(1);
   });
@@ -38,5 +42,18 @@ describe('the simulation of durable runs', () => {
   it('prints its usage, and rejects the name of an unknown guard', async () => {
     expect((await simulate('--help')).output).toContain('--first-seed');
     expect((await simulate('--break', 'nothing')).code).toBe(2);
+  });
+});
+
+describe('the checks of the simulation', () => {
+  let detected: ReadonlyMap<string, Detected>;
+  beforeAll(async () => {
+    const { output } = await run('./child-breaks.ts');
+    const lines = output.trimEnd().split('\n');
+    detected = new Map(lines.map((line): Detected => JSON.parse(line)).map((each) => [each.name, each]));
+  }, 600_000);
+
+  it.each(Object.keys(BREAKS))('detect that the guard "%s" is disabled', (name) => {
+    expect(detected.get(name)).toEqual({ name, seed: expect.any(Number), isSameTrace: true });
   });
 });

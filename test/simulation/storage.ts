@@ -122,13 +122,13 @@ async function arrive<T>(
     else process.die();
     return;
   }
-  const { answer, error } = await outcome(call.make);
+  const { value, error } = await outcome(call.make);
   world.note(process, call.what, fault, error);
   if (fault === 'killed after') return process.die();
   if (fault === 'response lost') return fail(world, process, reject);
   if (fault === 'sent twice') return sendAgain(world, process, call, resolve, reject);
   if (fault === 'process pauses') process.pause(chance.between(1, MAX_PAUSE_MS));
-  process.afterDelay(responseTime(world, fault), () => (error ? reject(error) : resolve(answer as T)));
+  process.afterDelay(responseTime(world, fault), () => (error ? reject(error) : resolve(value as T)));
 }
 
 function sendAgain<T>(
@@ -139,9 +139,9 @@ function sendAgain<T>(
   reject: (error: unknown) => void,
 ): void {
   process.afterDelay(world.chance.between(10, 5_000), async () => {
-    const { answer, error } = await outcome(again);
+    const { value, error } = await outcome(again);
     world.note(process, `again ${what}`, undefined, error);
-    process.afterDelay(responseTime(world, undefined), () => (error ? reject(error) : resolve(answer as T)));
+    process.afterDelay(responseTime(world, undefined), () => (error ? reject(error) : resolve(value as T)));
   });
 }
 
@@ -152,13 +152,13 @@ const responseTime = ({ chance }: World, fault: Fault | undefined): number =>
 function fail(world: World, process: Process, reject: (error: unknown) => void): void {
   process.wasDisturbed = true;
   process.afterDelay(world.chance.between(1, 5_000), () =>
-    reject(new WaitstateError('STORAGE_UNAVAILABLE', 'The storage did not answer, as the simulation wanted.')),
+    reject(new WaitstateError('STORAGE_UNAVAILABLE', 'The storage did not respond, as the simulation wanted.')),
   );
 }
 
-async function outcome<T>(make: () => Promise<T>): Promise<{ readonly answer?: T; readonly error?: unknown }> {
+async function outcome<T>(make: () => Promise<T>): Promise<{ readonly value?: T; readonly error?: unknown }> {
   try {
-    return { answer: await make() };
+    return { value: await make() };
   } catch (error) {
     return { error };
   }

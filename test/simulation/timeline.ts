@@ -9,7 +9,7 @@ interface ScheduledEvent {
 /** Virtual time with a queue of events; each event completes before the next one starts. */
 export class Timeline {
   now: number;
-  happened = 0;
+  eventCount = 0;
   readonly #heap: ScheduledEvent[] = [];
   #order = 0;
 
@@ -31,7 +31,7 @@ export class Timeline {
     const event = this.#take();
     if (!event) return;
     this.now = Math.max(this.now, event.at);
-    this.happened += 1;
+    this.eventCount += 1;
     await event.run();
     await settlePending();
   }

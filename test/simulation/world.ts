@@ -31,7 +31,7 @@ export class World {
   /** Whether the table's stream delivers READY runs; otherwise the process that makes a run READY does. */
   readonly streams: boolean;
   readonly inlineBytes: number;
-  readonly maxAttempts: number;
+  readonly maxClaimsWithoutProgress: number;
   #processes = 0;
 
   constructor(seed: number, { broken, traces }: WorldOptions = {}) {
@@ -46,7 +46,7 @@ export class World {
     this.functionMs = this.chance.one([25_000, 45_000, 900_000]);
     this.streams = this.chance.happens(0.4);
     this.inlineBytes = this.chance.one([600, 8_192]);
-    this.maxAttempts = this.chance.happens(0.1) ? 3 : 1_000;
+    this.maxClaimsWithoutProgress = this.chance.happens(0.1) ? 3 : 1_000;
   }
 
   process(name: string, skewMs = this.faults.skew()): Process {

@@ -79,14 +79,17 @@ const item = ({ partition, key, revision, meta }: StoredRecord) => ({
 
 describe('a request with a transient failure', () => {
   test.each([
-    ['throttled', awsError('ThrottlingException')],
-    ['throttled by capacity', awsError('ProvisionedThroughputExceededException')],
-    ['in conflict with a transaction', awsError('TransactionConflictException')],
-    ['failed with 500', awsError('InternalServerError', { status: 500 })],
-    ['unanswered with 503', awsError('UnknownError', { status: 503 })],
-    ['timed out', Object.assign(new Error('no answer in 5 s'), { name: 'TimeoutError' })],
-    ['cut off', Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })],
-    ['signed by a wrong clock', awsError('InvalidSignatureException', { message: 'Signature expired: 2026 is now' })],
+    ['it is throttled', awsError('ThrottlingException')],
+    ['it exceeds the provisioned capacity', awsError('ProvisionedThroughputExceededException')],
+    ['it conflicts with a transaction', awsError('TransactionConflictException')],
+    ['it fails with status 500', awsError('InternalServerError', { status: 500 })],
+    ['it fails with status 503', awsError('UnknownError', { status: 503 })],
+    ['it times out', Object.assign(new Error('no response in 5 s'), { name: 'TimeoutError' })],
+    ['its connection breaks', Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })],
+    [
+      'it was signed with a wrong clock',
+      awsError('InvalidSignatureException', { message: 'Signature expired: 2026 is now' }),
+    ],
   ])('is retried when %s', async (_, fault) => {
     const { store, sent, waits } = faulty(fault, fault, fault);
     const written = record(freshPartition(), 'c1', 'r1');
@@ -119,7 +122,7 @@ describe('a request with a transient failure', () => {
 
 describe('a commit whose response is lost', () => {
   test('resolves for a put, which is applied once', async () => {
-    const { store, sent } = faulty('answer lost');
+    const { store, sent } = faulty('response lost');
     const written = record(freshPartition(), 'c1', 'r1', { body: new Uint8Array([1, 2]) });
     await store.commit([put(written)]);
     expect(await store.read(written.partition, ['c1'])).toEqual([written]);
@@ -128,7 +131,7 @@ describe('a commit whose response is lost', () => {
 
   test('resolves for a put that replaces a record', async () => {
     const partition = freshPartition();
-    const { store } = faulty(undefined, 'answer lost');
+    const { store } = faulty(undefined, 'response lost');
     await store.commit([put(record(partition, 'cz', 'r1'))]);
     await store.commit([put(record(partition, 'cz', 'r2'), { revision: 'r1' })]);
     expect(await store.read(partition, ['cz'])).toEqual([record(partition, 'cz', 'r2')]);
@@ -136,7 +139,7 @@ describe('a commit whose response is lost', () => {
 
   test('resolves for a transaction of puts and removes', async () => {
     const partition = freshPartition();
-    const { store, sent } = faulty(undefined, 'answer lost');
+    const { store, sent } = faulty(undefined, 'response lost');
     await store.commit([put(record(partition, 'old', 'r1'))]);
     await store.commit([
       { remove: { partition, key: 'old' }, when: { revision: 'r1' } },
@@ -149,7 +152,7 @@ describe('a commit whose response is lost', () => {
 
   test('resolves for a remove, and for a transaction of removes', async () => {
     const partition = freshPartition();
-    const { store, sent } = faulty(undefined, 'answer lost', undefined, 'answer lost');
+    const { store, sent } = faulty(undefined, 'response lost', undefined, 'response lost');
     const remove = (key: string): Write => ({ remove: { partition, key }, when: { revision: 'r1' } });
     await store.commit(['a', 'b', 'c'].map((key) => put(record(partition, key, 'r1'))));
     await store.commit([remove('a')]);
@@ -168,10 +171,10 @@ describe('a commit whose response is lost', () => {
   test('fails when another writer was first', async () => {
     const partition = freshPartition();
     await faulty().store.commit([put(record(partition, 'c1', 'theirs'))]);
-    const lost = await failureOf(faulty('answer lost').store.commit([put(record(partition, 'c1', 'ours'))]));
+    const lost = await failureOf(faulty('response lost').store.commit([put(record(partition, 'c1', 'ours'))]));
     expect(lost.found).toEqual(new Map([[0, record(partition, 'c1', 'theirs')]]));
     const both = [put(record(partition, 'c1', 'ours')), put(record(partition, 'c2', 'ours'))];
-    const transaction = await failureOf(faulty('answer lost').store.commit(both));
+    const transaction = await failureOf(faulty('response lost').store.commit(both));
     expect(transaction.found).toEqual(new Map([[0, record(partition, 'c1', 'theirs')]]));
   });
 
@@ -179,7 +182,7 @@ describe('a commit whose response is lost', () => {
     const partition = freshPartition();
     await faulty().store.commit([put(record(partition, 'c1', 'theirs'))]);
     const remove: Write = { remove: { partition, key: 'c1' }, when: { revision: 'ours' } };
-    const failed = await failureOf(faulty('answer lost').store.commit([remove]));
+    const failed = await failureOf(faulty('response lost').store.commit([remove]));
     expect(failed.found).toEqual(new Map([[0, record(partition, 'c1', 'theirs')]]));
   });
 
@@ -199,7 +202,7 @@ describe('a transaction that is canceled', () => {
   const writes = [put(record('a/b', 'c1', 'ours')), put(record('a/b', 'c2', 'ours'))];
 
   test.each(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
-    'is tried again because of %s, and then is unavailable',
+    'is retried because of %s, and finally throws STORAGE_UNAVAILABLE',
     async (reason) => {
       const { mock, store } = mocked(3);
       mock.on(TransactWriteItemsCommand).rejectsOnce(canceled('None', reason)).resolves({});
@@ -214,14 +217,14 @@ describe('a transaction that is canceled', () => {
     ['ItemCollectionSizeLimitExceeded', 'RECORD_TOO_LARGE'],
     ['ValidationError', 'INVALID_INPUT'],
     [{ Code: 'ValidationError', Message: 'Item size has exceeded the maximum allowed size' }, 'RECORD_TOO_LARGE'],
-  ])('fails immediately for reason %j as %s, even next to a conflict', async (reason, code) => {
+  ])('fails immediately for the reason %j as %s, even if there is a conflict too', async (reason, code) => {
     const { mock, store } = mocked();
     mock.on(TransactWriteItemsCommand).rejects(canceled('TransactionConflict', reason));
     await expect(store.commit(writes)).rejects.toMatchObject({ code });
     expect(mock.commandCalls(TransactWriteItemsCommand)).toHaveLength(1);
   });
 
-  test('throws STORAGE_UNAVAILABLE for an unknown reason, or none', async () => {
+  test('throws STORAGE_UNAVAILABLE for an unknown or missing reason', async () => {
     const { mock, store } = mocked(2);
     mock.on(TransactWriteItemsCommand).rejectsOnce(canceled('SomethingNew', 'None'));
     await expect(store.commit(writes)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
@@ -230,7 +233,7 @@ describe('a transaction that is canceled', () => {
   });
 
   test.each(['None', 'TransactionConflict', 'ThrottlingError', 'ValidationError', 'ItemCollectionSizeLimitExceeded'])(
-    'reports only the failed condition next to %s',
+    'reports only the failed condition if the other reason is %s',
     async (reason) => {
       const { mock, store } = mocked();
       mock.on(TransactWriteItemsCommand).rejects(canceled(failed, reason));
@@ -295,7 +298,7 @@ describe('a rejected request', () => {
     ],
     ['Query', QueryCommand, (store: RecordStore) => store.list('due', 'now')],
     ['BatchGetItem', BatchGetItemCommand, (store: RecordStore) => store.read('a/b', ['c1', 'c2'])],
-  ] as const)('for lack of permission names dynamodb:%s and the table', async (actions, command, run) => {
+  ] as const)('names the table and the missing permission dynamodb:%s', async (actions, command, run) => {
     const { mock, store } = mocked();
     mock.on(command as typeof PutItemCommand).rejects(awsError('AccessDeniedException'));
     const error = await failureOf(run(store));
@@ -307,7 +310,7 @@ describe('a rejected request', () => {
   });
 
   test.each(['CredentialsProviderError', 'ExpiredTokenException', 'UnrecognizedClientException'])(
-    'with %s says that it is the credentials',
+    'names the credentials as the cause of %s',
     async (name) => {
       const { mock, store } = mocked();
       mock.on(QueryCommand).rejects(awsError(name));
@@ -317,7 +320,7 @@ describe('a rejected request', () => {
     },
   );
 
-  test('names a missing table and where it was searched', async () => {
+  test('names a missing table, its region and its endpoint', async () => {
     const store = dynamoRecordStore({ table: 'not-there', client: dynamoClient() });
     const runs = [
       () => store.read('a/b', ['c1']),
@@ -334,7 +337,7 @@ describe('a rejected request', () => {
     }
   });
 
-  test('throws for its size before anything is sent', async () => {
+  test('is rejected for its size before anything is sent', async () => {
     const partition = freshPartition();
     const { store, sent } = faulty();
     const sized = (key: string, bytes: number) =>
@@ -367,7 +370,7 @@ test('an expiring record has its expiry in whole seconds, rounded up, in the tim
   expect(await itemOf('c2')).not.toHaveProperty(TIME_TO_LIVE.AttributeName);
 });
 
-test('reads are consistent where an index is not in between', async () => {
+test('reads are consistent unless they use an index', async () => {
   const { mock, store } = mocked();
   mock.on(QueryCommand).resolves({}).on(GetItemCommand).resolves({}).on(BatchGetItemCommand).resolves({});
   await store.read('a/b', ['c1']);
@@ -383,7 +386,7 @@ test('reads are consistent where an index is not in between', async () => {
 });
 
 test.each([{ from: 'b', to: 'a' }, { to: '' }])(
-  'bounds that hold nothing, which DynamoDB refuses, give an empty page: %j',
+  'empty bounds, which DynamoDB rejects, return an empty page: %j',
   async (bounds) => {
     const { store, sent } = faulty();
     expect(await store.range('a/b', bounds)).toEqual({ records: [] });
@@ -462,7 +465,7 @@ test('a missing client is created from the environment on first use and closed w
   await store.close();
 });
 
-test('the error names a missing region', async () => {
+test('a missing region is named in the error', async () => {
   for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_PROFILE']) vi.stubEnv(name, undefined);
   for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/dev/null');
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -476,7 +479,7 @@ test('the first call of a store says what to install when the SDK is missing', a
     import { registerHooks } from 'node:module';
     const missing = process.env.MISSING;
     registerHooks({ resolve(name, context, next) { return next(name === missing ? name + '-not-there' : name, context); } });
-    const { checkpointStore, payload } = await import('./lambda/index.ts');
+    const { checkpointStore, payload } = await import('./lambda/checkpoints.ts');
     await checkpointStore().save({ run: 'r', state: payload('x') }).catch((error) => console.log(error.code, error.message));
   `;
   const environment = { ...process.env, WAITSTATE_TABLE: 't', WAITSTATE_BUCKET: 'b', AWS_REGION: 'us-east-1' };
@@ -487,7 +490,7 @@ test('the first call of a store says what to install when the SDK is missing', a
   }
 });
 
-test('skips an invalid item in a list, and reports it to a reader of that item', async () => {
+test('a list skips an invalid item, which a direct read reports', async () => {
   const client = dynamoClient();
   const store = dynamoRecordStore({ table, client });
   const partition = freshPartition();

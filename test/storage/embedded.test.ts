@@ -20,8 +20,8 @@ const aFolder = (): string => join(base, `${folders++}`, 'made when used');
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 afterEach(() => vi.restoreAllMocks());
 
-recordStoreContract('embedded', async () => embeddedStorage({ folder: aFolder() }).records);
-payloadStoreContract('embedded', async () => embeddedStorage({ folder: aFolder() }).payloads);
+recordStoreContract('a folder', async () => embeddedStorage({ folder: aFolder() }).records);
+payloadStoreContract('a folder', async () => embeddedStorage({ folder: aFolder() }).payloads);
 
 const creation = (key: string, body = new Uint8Array(10)): Write => ({
   put: { partition: 't/r', key, revision: key, meta: '', body },
@@ -330,7 +330,7 @@ describe('the folders of payloads', () => {
     const folder = aFolder();
     const { payloads } = embeddedStorage({ folder });
     const missed: string[] = [];
-    const comeAndGo = async (writer: number) => {
+    const addAndRemove = async (writer: number) => {
       for (let i = 0; i < 60; i++) {
         const id = `${writer}.${i}`;
         await payloads.put('t/r', id, new Uint8Array(3));
@@ -338,7 +338,7 @@ describe('the folders of payloads', () => {
         await payloads.remove('t/r', [id]);
       }
     };
-    await Promise.all([1, 2, 3, 4].map(comeAndGo));
+    await Promise.all([1, 2, 3, 4].map(addAndRemove));
     expect(missed).toStrictEqual([]);
     expect(readdirSync(join(folder, 'payloads'))).toStrictEqual([]);
   });

@@ -13,7 +13,7 @@ export function awsError(
 }
 
 /** What happens to a request instead of its answer: an error before it is applied, or the loss of its answer after. */
-export type Fault = Error | 'answer lost' | undefined;
+export type Fault = Error | 'response lost' | undefined;
 
 /**
  * A client in front of a real one whose first requests meet these faults, one each. `sent` has the names of all
@@ -25,10 +25,10 @@ export function failing<C extends Client>(real: C, ...faults: Fault[]): C & { re
     sent.push(Object(command).constructor.name.replace(/Command$/, ''));
     const fault = faults.shift();
     if (fault instanceof Error) throw fault;
-    const answer = await real.send(command, ...more).catch((error: Error) => error);
-    if (fault === 'answer lost') throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
-    if (answer instanceof Error) throw answer;
-    return answer;
+    const response = await real.send(command, ...more).catch((error: Error) => error);
+    if (fault === 'response lost') throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
+    if (response instanceof Error) throw response;
+    return response;
   };
   return Object.assign(Object.create(real), { send, sent });
 }

@@ -6,7 +6,7 @@ import { recordStoreContract } from '../contract/record-store.ts';
 recordStoreContract('memory', async () => memoryStorage().records);
 payloadStoreContract('memory', async () => memoryStorage().payloads);
 
-it('dates payloads by the given clock', async () => {
+it('the memory storage dates payloads by the given clock', async () => {
   const { payloads } = memoryStorage({ clock: () => 1_234 });
   await payloads.put('t/r', 'a', new Uint8Array(3));
   await payloads.copy({ partition: 't/r', id: 'a' }, { partition: 't/r', id: 'b' });

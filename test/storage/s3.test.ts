@@ -80,8 +80,8 @@ const names = async (list: AsyncIterable<{ partition: string; id: string }>) =>
 
 describe('a put', () => {
   test.each([
-    ['nothing', 0, 0],
-    ['a little', 3, 100],
+    ['no bytes', 0, 0],
+    ['a few bytes', 3, 100],
     ['exactly one part', 8, MIB],
   ])('sends a stream with %s in one request', async (_, count, bytes) => {
     const partition = freshPartition();
@@ -93,7 +93,7 @@ describe('a put', () => {
 
   test('uploads a larger stream in parts without losing a byte, even when responses are lost', async () => {
     const partition = freshPartition();
-    const { store, sent } = faulty(undefined, 'answer lost', awsError('SlowDown', { status: 503 }));
+    const { store, sent } = faulty(undefined, 'response lost', awsError('SlowDown', { status: 503 }));
     await store.put(partition, 'x', pieces(23, 1_000_003));
     const expected = Buffer.concat(await all(pieces(23, 1_000_003)));
     expect((await bytesOf(await store.open(partition, 'x')))?.equals(expected)).toBe(true);
@@ -102,7 +102,7 @@ describe('a put', () => {
 
   test('resolves when the last response of an upload is lost', async () => {
     const partition = freshPartition();
-    const { store, sent } = faulty(undefined, undefined, undefined, 'answer lost');
+    const { store, sent } = faulty(undefined, undefined, undefined, 'response lost');
     await store.put(partition, 'x', new Uint8Array(9 * MIB));
     expect(sent.slice(-2)).toEqual(['CompleteMultipartUpload', 'HeadObject']);
     expect((await bytesOf(await store.open(partition, 'x')))?.length).toBe(9 * MIB);
@@ -148,17 +148,17 @@ describe('a put', () => {
   test('uploads at most three parts at a time', async () => {
     const { mock, store } = mocked();
     let underWay = 0;
-    let most = 0;
+    let max = 0;
     mock.on(CreateMultipartUploadCommand).resolves({ UploadId: 'u1' });
     mock.on(UploadPartCommand).callsFake(async () => {
-      most = Math.max(most, ++underWay);
+      max = Math.max(max, ++underWay);
       await new Promise(setImmediate);
       underWay--;
       return { ETag: 'e' };
     });
     mock.on(CompleteMultipartUploadCommand).resolves({});
     await store.put('a/b', 'x', pieces(10, 8 * MIB));
-    expect(most).toBe(3);
+    expect(max).toBe(3);
     const [completed] = mock.commandCalls(CompleteMultipartUploadCommand);
     expect(completed?.args[0].input.MultipartUpload?.Parts?.map(({ PartNumber }) => PartNumber)).toEqual([
       1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
@@ -284,7 +284,7 @@ describe('a remove that S3 applies partially', () => {
 describe('a rejected request', () => {
   const runs: [string, string, (store: PayloadStore) => Promise<unknown>][] = [
     ['put', 's3:PutObject', (store) => store.put('a/b', 'x', new Uint8Array(1))],
-    ['put of parts', 's3:PutObject', (store) => store.put('a/b', 'x', new Uint8Array(9 * MIB))],
+    ['put in parts', 's3:PutObject', (store) => store.put('a/b', 'x', new Uint8Array(9 * MIB))],
     ['open', 's3:GetObject, s3:ListBucket', (store) => store.open('a/b', 'x')],
     [
       'copy',
@@ -295,7 +295,7 @@ describe('a rejected request', () => {
     ['remove', 's3:DeleteObject', (store) => store.remove('a/b', ['x'])],
   ];
 
-  test.each(runs)('names the permission that a %s needs: %s', async (_, actions, run) => {
+  test.each(runs)('names the missing permission of `%s`: %s', async (_, actions, run) => {
     const { mock, store } = mocked();
     mock.rejects(awsError('AccessDenied', { status: 403 }));
     await expect(run(store)).rejects.toMatchObject({
@@ -304,7 +304,7 @@ describe('a rejected request', () => {
     });
   });
 
-  test.each(runs)('throws STORAGE_MISSING for a %s when the bucket does not exist', async (_name, _actions, run) => {
+  test.each(runs)('throws STORAGE_MISSING from `%s` when the bucket does not exist', async (_name, _actions, run) => {
     const store = s3PayloadStore({ bucket: 'waitstate-not-there', client: s3Client() });
     await expect(run(store)).rejects.toMatchObject({
       code: 'STORAGE_MISSING',
@@ -320,7 +320,7 @@ describe('a rejected request', () => {
   });
 });
 
-test('a download that breaks off is STORAGE_UNAVAILABLE', async () => {
+test('a download that breaks off throws STORAGE_UNAVAILABLE', async () => {
   const { mock, store } = mocked();
   async function* breaking() {
     yield new Uint8Array(3);
@@ -330,7 +330,7 @@ test('a download that breaks off is STORAGE_UNAVAILABLE', async () => {
   await expect(bytesOf(await store.open('a/b', 'x'))).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
 });
 
-test('a download whose bytes are not those that were put is DAMAGED', async () => {
+test('a download with other bytes than were stored throws DAMAGED', async () => {
   const partition = freshPartition();
   const { store } = faulty();
   await store.put(partition, 'x', new Uint8Array(100));

@@ -43,7 +43,7 @@ describe('the import graph', () => {
     expect(upwardImports(graph, LAYERS)).toEqual([]);
   });
 
-  it('has no import that points up a room of the runtime', () => {
+  it('has no import that points up between folders of the runtime', () => {
     expect(upwardImports(graph, RUNTIME_ROOMS)).toEqual([]);
   });
 

@@ -6,6 +6,7 @@ export const LAYERS = [
   'lambda/checkpoints',
   'lambda/runtime',
   'lambda/operator',
+  'lambda/testing',
   'lambda/protocol',
   'lambda/http',
   'lambda/console',
@@ -29,7 +30,6 @@ export const RUNTIME_ROOMS = [
   'lambda/runtime/execution',
   'lambda/runtime/remote',
   'lambda/runtime/agent',
-  'lambda/runtime/testing',
 ] as const;
 
 /** The modules of the checkpoint store that other layers may import. */

@@ -86,8 +86,8 @@ async function checkStore(openTarget: () => Promise<Target>): Promise<Finding> {
     const { operator } = await openTarget();
     const counts = Object.values(await operator.counts());
     const runs = counts.reduce((sum, { count }) => sum + count, 0);
-    const isMore = counts.some((count) => count.isMore);
-    return ok('store', `opens; ${isMore ? 'more than ' : ''}${pluralize(runs, 'run')} of tenant "${operator.tenant}"`);
+    const hasMore = counts.some((count) => count.hasMore);
+    return ok('store', `opens; ${hasMore ? 'more than ' : ''}${pluralize(runs, 'run')} of tenant "${operator.tenant}"`);
   } catch (error) {
     return fail('store', errorSummary(error), 'Restore the folder from a backup, or move it and start with a new one.');
   }

@@ -9,14 +9,14 @@ export async function findApproval(
   approval: string | undefined,
 ): Promise<ApprovalDocument> {
   if (approval !== undefined) return operator.approval(run, approval);
-  const { openApprovals, status } = await operator.run(run);
-  const [only, ...others] = openApprovals;
+  const { pendingApprovals, status } = await operator.run(run);
+  const [only, ...others] = pendingApprovals;
   if (only === undefined)
     throw new WaitstateError('APPROVAL_NOT_FOUND', `Run "${run}" is ${status} and has no pending approval.`);
   if (others.length > 0)
     throw new WaitstateError(
       'INVALID_INPUT',
-      `Run "${run}" has ${openApprovals.length} pending approvals: ${openApprovals.join(', ')}. Name one of them.`,
+      `Run "${run}" has ${pendingApprovals.length} pending approvals: ${pendingApprovals.join(', ')}. Name one of them.`,
     );
   return operator.approval(run, only);
 }

@@ -7,11 +7,11 @@ import { documentLines } from './document-lines.ts';
 
 /** Describes a pending approval: the request, its approvers and deadline, and the commands that decide it. */
 export function approvalLines(approval: ApprovalDocument, columns: number, now: number): readonly Line[] {
-  const { run, id, title, show, facts, changed, approvers, quorum, votes, deadline, askedAt, editable } = approval;
+  const { run, id, title, show, facts, changed, approvers, quorum, votes, deadline, requestedAt, editable } = approval;
   const width = Math.min(columns, 100) - 4;
   const approvedCount = votes.filter(({ answer }) => answer === 'approve').length;
   const details = [
-    `requested ${formatRelativeTime(askedAt, now)}`,
+    `requested ${formatRelativeTime(requestedAt, now)}`,
     ...(deadline ? [`expires ${formatRelativeTime(deadline, now)}`] : []),
     ...(quorum > 1 ? [`${approvedCount} of ${quorum} approved`] : []),
   ];
@@ -43,7 +43,7 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
 const indent = (lines: readonly Line[]): readonly Line[] => lines.map((line) => ['    ', ...toSpans(line)]);
 
 /** The status and the votes of an approval, on one line. */
-export function outcomeLine({ status, votes, quorum, withdrawnBecause }: ApprovalDocument): Line {
+export function outcomeLine({ status, votes, quorum, withdrawalReason }: ApprovalDocument): Line {
   const votesText = votes.map(
     ({ by, answer, comment }) => `${by} ${answer}s${comment === undefined ? '' : ` (${comment})`}`,
   );
@@ -52,6 +52,6 @@ export function outcomeLine({ status, votes, quorum, withdrawnBecause }: Approva
     statusText(status),
     ...(status === 'PENDING' && quorum > 1 ? [`  ${approvals} of ${quorum}`] : []),
     ...(votesText.length > 0 ? [dim(`  ${votesText.join(', ')}`)] : []),
-    ...(withdrawnBecause === undefined ? [] : [dim(`  ${withdrawnBecause}`)]),
+    ...(withdrawalReason === undefined ? [] : [dim(`  ${withdrawalReason}`)]),
   ];
 }

@@ -75,9 +75,9 @@ export function timelineLines(timeline: Timeline, columns: number, maxRows: numb
 }
 
 /** The rows of a span. A change from outside is a moment without duration; the wait before it is a separate row. */
-function toRows(stretch: Span): readonly Row[] {
-  const { kind, from, to, status, checkpoint } = stretch;
-  const row = { kind, label: stretchLabel(stretch), milliseconds: to.getTime() - from.getTime() };
+function toRows(span: Span): readonly Row[] {
+  const { kind, from, to, status, checkpoint } = span;
+  const row = { kind, label: spanLabel(span), milliseconds: to.getTime() - from.getTime() };
   const ended = checkpoint ? { ...row, version: checkpoint.version } : row;
   if (kind !== 'change' || !(isWaiting(status) || status === 'READY')) return [ended];
   const wait = {
@@ -91,7 +91,7 @@ function toRows(stretch: Span): readonly Row[] {
 const MARKS: { readonly [K in SpanKind]?: string } = { crash: '✗ ', failure: '! ' };
 
 /** The label of a span. Crashes and failures have a mark, and a checkpoint that only changes the status an arrow. */
-export function stretchLabel({ kind, label, checkpoint, status }: Span): string {
+export function spanLabel({ kind, label, checkpoint, status }: Span): string {
   const isChange = kind === 'step' && checkpoint?.step === undefined && (checkpoint?.status ?? status) !== status;
   const mark = isChange ? '→ ' : (MARKS[kind] ?? '');
   return `${mark}${label}${kind === 'failure' ? ' failed' : ''}${checkpoint ? '' : ' …'}`;

@@ -56,16 +56,16 @@ export function createAgentFiles(): AgentFiles {
       const { agents = [] } = described.get(file) ?? {};
       described.set(file, problem ? { ...next, agents } : next);
       const duplicates = collect().filter((each) => each.file === file);
-      return problem ? [problem] : duplicates;
+      return problem ? [problem] : [...duplicates, ...next.agents.flatMap((agent) => invalidExample(file, agent))];
     },
     isLoadable: (file) => described.get(file)?.problem === undefined,
     find: (agent) => found.get(agent),
     agents: () => [...found.values()],
     agentSummaries: () =>
-      [...found.values()].map(({ name, file }) => {
-        const { example, description } = described.get(file) ?? {};
-        return { name, ...omitUndefined({ example, description }) };
-      }),
+      [...found.values()].map(({ name, example, description }) => ({
+        name,
+        ...omitUndefined({ example, description }),
+      })),
     watchedFiles: () => new Set([...described.values()].flatMap(({ imports, file }) => [file, ...imports])),
     affectedBy: (changed) =>
       [...described.values()]
@@ -77,6 +77,11 @@ export function createAgentFiles(): AgentFiles {
 /** Files that already define agents come before new ones. */
 const collisionRank = ({ file }: DescribedFile, before: ReadonlyMap<string, AgentInFile>): number =>
   [...before.values()].some((agent) => agent.file === file) ? 0 : 1;
+
+const invalidExample = (file: string, { name, exampleProblem }: DescribedAgent): readonly LoadProblem[] =>
+  exampleProblem === undefined
+    ? []
+    : [{ file, message: `The \`example\` of agent "${name}" is ignored. ${exampleProblem}` }];
 
 const duplicateName = (name: string, file: string, other: string): LoadProblem => ({
   file,

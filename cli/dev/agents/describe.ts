@@ -1,6 +1,8 @@
 // Describes the agent files in its arguments, one after the other, in a separate process.
 import { existsSync, realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import { encode, type TypeCodecs } from '../../../lambda/checkpoints/engine.ts';
+import { omitUndefined } from '../../../lambda/core/omit-undefined.ts';
 import type { AnyAgent } from '../../../lambda/runtime/agent/agent.ts';
 import type { DescribedAgent, DescribedFile } from '../processes/messages.ts';
 import { attachToServer, sendToServer } from '../processes/send-to-server.ts';
@@ -14,16 +16,8 @@ const imports = registerWaitstateResolver();
 
 async function describe(file: string): Promise<DescribedFile> {
   try {
-    const { agents, example, description } = await loadAgents(file);
-    const described = await Promise.all([...agents.values()].map(describeAgent));
-    const text = JSON.stringify(example);
-    return {
-      file,
-      agents: described,
-      imports: importsOf(file),
-      ...(description !== undefined && { description }),
-      ...(text !== undefined && { example: JSON.parse(text) as unknown }),
-    };
+    const agents = await loadAgents(file);
+    return { file, agents: await Promise.all([...agents.values()].map(describeAgent)), imports: importsOf(file) };
   } catch (error) {
     return { file, agents: [], imports: importsOf(file), problem: toLoadProblem(file, error) };
   }
@@ -36,9 +30,32 @@ function importsOf(file: string): readonly string[] {
   return [...new Set([...found, ...found.flatMap((each) => findPackageJson(each) ?? [])])];
 }
 
-async function describeAgent({ name, notifier, runtime }: AnyAgent): Promise<DescribedAgent> {
-  const { tenant, keys } = await runtime.contexts.forTenant();
-  return { name, tenant, hasNotifyHook: notifier !== undefined, encryptsRuns: keys !== undefined };
+async function describeAgent(agent: AnyAgent): Promise<DescribedAgent> {
+  const { name, description, notifier, runtime } = agent;
+  const { tenant, keys, types } = await runtime.contexts.forTenant();
+  return {
+    name,
+    tenant,
+    hasNotifyHook: notifier !== undefined,
+    encryptsRuns: keys !== undefined,
+    ...omitUndefined({ description }),
+    ...(await describeExample(agent, types)),
+  };
+}
+
+/** The example input of an agent as a document, in the form that a start takes; or why it is no valid input. */
+async function describeExample(
+  { example, parseInput }: AnyAgent,
+  types: TypeCodecs | undefined,
+): Promise<Pick<DescribedAgent, 'example' | 'exampleProblem'>> {
+  if (example === undefined) return {};
+  try {
+    const document = encode(example, { root: 'example', types });
+    await parseInput(example);
+    return { example: document };
+  } catch (error) {
+    return { exampleProblem: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 suppressModuleTypeWarnings();

@@ -2,17 +2,9 @@ import { pathToFileURL } from 'node:url';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { AnyAgent } from '../../../lambda/runtime/agent/agent.ts';
 
-/** The exports of an agent file. */
-export interface LoadedFile {
-  readonly agents: ReadonlyMap<string, AnyAgent>;
-  /** An example input. */
-  readonly example?: unknown;
-  readonly description?: string;
-}
-
-/** Imports a file and collects the agents that it exports. */
-export async function loadAgents(file: string): Promise<LoadedFile> {
-  const { example, description, ...exported } = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+/** Imports a file and returns the agents that it exports, by their names. */
+export async function loadAgents(file: string): Promise<ReadonlyMap<string, AnyAgent>> {
+  const exported = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   const agents = new Map<string, AnyAgent>();
   for (const agent of new Set(Object.values(exported).filter(isAgent))) {
     if (agents.has(agent.name))
@@ -23,7 +15,7 @@ export async function loadAgents(file: string): Promise<LoadedFile> {
     throw agentMisused(
       'The file exports no agent. Export the result of agent({ … }), such as `export const travel = agent({ … })`.',
     );
-  return { agents, example, ...(typeof description === 'string' && { description }) };
+  return agents;
 }
 
 // Not with instanceof: the agents may come from another copy of Waitstate.

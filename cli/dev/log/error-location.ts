@@ -16,6 +16,6 @@ export async function findErrorLocation(operator: Operator, run: string): Promis
 export async function findLastFailure(operator: Operator, run: string, step: string): Promise<string | undefined> {
   const { toolResults = {} } = (await operator.checkpoint(run).catch(() => undefined)) ?? {};
   const entry = Object.hasOwn(toolResults, step) ? toolResults[step] : undefined;
-  const because = isFields(entry) ? entry.because : undefined;
-  return typeof because === 'string' ? because : undefined;
+  const lastFailure = isFields(entry) ? entry.lastFailure : undefined;
+  return typeof lastFailure === 'string' ? lastFailure : undefined;
 }

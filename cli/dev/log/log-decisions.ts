@@ -13,8 +13,8 @@ export interface DecisionLog {
 export function createDecisionLog(log: DevLog): DecisionLog {
   const pending = new Map<string, readonly string[]>();
   return {
-    remember({ run, openApprovals }) {
-      if (openApprovals.length > 0) pending.set(run, openApprovals);
+    remember({ run, pendingApprovals }) {
+      if (pendingApprovals.length > 0) pending.set(run, pendingApprovals);
       else pending.delete(run);
     },
     async logDecided(operator, run, open) {

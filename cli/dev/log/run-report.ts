@@ -20,7 +20,10 @@ export function describeInvocationEnd(
   if (ended.end === 'fenced') return ['was claimed by another process', done];
   if (ended.end === 'failed') return [styled('red', `invocation failed: ${ended.error}`), done];
   if (ended.end === 'skipped' && ended.reason === 'parked')
-    return [styled('yellow', 'waits for other code: '), view?.parked ?? 'the stored run does not match this version'];
+    return [
+      styled('yellow', 'waits for other code: '),
+      view?.parkedReason ?? 'the stored run does not match this version',
+    ];
   return undefined;
 }
 
@@ -45,19 +48,14 @@ export function describeRunEnd(
   const { status, createdAt, error } = view;
   const after = ` after ${formatDuration(now - createdAt.getTime())}`;
   if (status === 'SUCCEEDED') return [styled('green', 'succeeded'), after];
-  const { name = '', message = '', failedAt = [], notUndone = [] } = error ?? {};
+  const { name = '', message = '', reason, failedOperations = [], notUndone = [] } = error ?? {};
   const left = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}.` : '';
-  if (status === 'CANCELLED') return [styled('magenta', 'cancelled'), `${after}${cancelReason(message)}${left}`];
-  const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
+  if (status === 'CANCELLED')
+    return [styled('magenta', 'cancelled'), `${after}${reason === undefined ? '' : `: ${reason}`}${left}`];
+  const where = failedOperations.length > 0 ? ` at "${failedOperations.join('", "')}"` : '';
   const at = location ? ` (${shortPath(location.file)}:${location.line})` : '';
   const last = crash === undefined ? '' : ` Its last process ${crash}.`;
   return [styled('red', 'failed'), `${after}${where}: ${name}: ${message}${at}${last}${left}`];
-}
-
-/** The reason that was given for a cancellation. */
-function cancelReason(message: string): string {
-  const [, reason = ''] = /^Run ".*?" was cancelled: (.*)$/s.exec(message) ?? [];
-  return reason === '' || reason === 'No reason was given.' ? '' : `: ${reason}`;
 }
 
 function describeSuspension(

@@ -73,8 +73,8 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
   }
 
   async function logRetry(operator: Operator, run: string, step: string): Promise<void> {
-    const because = await findLastFailure(operator, run, step);
-    log.run(run, styled('yellow', `retries "${step}"`), because === undefined ? '' : `: ${because}`);
+    const lastFailure = await findLastFailure(operator, run, step);
+    log.run(run, styled('yellow', `retries "${step}"`), lastFailure === undefined ? '' : `: ${lastFailure}`);
   }
 
   async function logUnloadable(delivery: Delivery): Promise<void> {
@@ -100,9 +100,9 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
     else if (ended.end === 'finished') log.run(run, ended.status.toLowerCase(), stepCountText(steps));
     else runEnds.forgetCrash(operator.tenant, run);
     if (view) decisions.remember(view);
-    if (view && view.openApprovals.length > 0) onApprovalPending();
+    if (view && view.pendingApprovals.length > 0) onApprovalPending();
     if (ended.end === 'failed') return 'crashed';
-    return view?.status === 'READY' && view.parked === undefined ? 'ready' : 'done';
+    return view?.status === 'READY' && view.parkedReason === undefined ? 'ready' : 'done';
   }
 
   return { invoke, logUnloadable };
@@ -112,7 +112,7 @@ const idOf = ({ tenant, run }: Delivery): string => JSON.stringify([tenant, run]
 
 /** The log text for the start of a process. */
 function startText(agent: string, { work, status }: HeadMeta): string {
-  if (work?.claimed === undefined) return `starts: ${agent}`;
+  if (work?.claimedVersion === undefined) return `starts: ${agent}`;
   if (work.lease?.by === CLAIMANT) return 'resumes after an interruption';
   if (status !== 'ENDING') return 'resumes';
   return work.ending === 'CANCELLED' ? 'cancels: undoes its steps' : 'fails: undoes its steps';

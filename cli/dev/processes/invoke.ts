@@ -17,7 +17,7 @@ const startedSteps = new Set<string>();
 async function load(): Promise<AnyAgent | undefined> {
   registerWaitstateResolver(pathToFileURL(job.file));
   try {
-    const { agents } = await loadAgents(job.file);
+    const agents = await loadAgents(job.file);
     const agent = agents.get(job.agent);
     if (!agent) throw new WaitstateError('AGENT_NOT_FOUND', `The file no longer exports agent "${job.agent}".`);
     // From the agent's copy of Waitstate, not the command's.
@@ -49,7 +49,7 @@ async function load(): Promise<AnyAgent | undefined> {
 /** Claims the run and executes it until it ends, suspends or yields. */
 async function invoke(agent: AnyAgent): Promise<InvocationReport> {
   const { tenant, run, by, until, leaseMs } = job;
-  const end = await agent.invoke({ tenant, run }, { by, until, leaseMs });
+  const end = await agent.invoke({ tenant, run }, { by, until, lease: { milliseconds: leaseMs } });
   return end.end === 'failed' ? { end: 'failed', error: String(end.error) } : end;
 }
 
@@ -62,9 +62,9 @@ async function notify({ runtime, notifier }: AnyAgent, approval: string): Promis
     import('../../../lambda/runtime/approvals/notification.ts'),
   ]);
   const context = await withTenant(runtime.contexts, job.tenant).forRun(job.run);
-  const notice = await createNotification(await findApproval(context, approval), notifier);
-  await sendToServer({ waitstate: 'notice', notice });
-  await notifier.notify(notice);
+  const notification = await createNotification(await findApproval(context, approval), notifier);
+  await sendToServer({ waitstate: 'notification', notification });
+  await notifier.notify(notification);
   return { end: 'notified' };
 }
 

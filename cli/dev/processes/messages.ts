@@ -6,6 +6,11 @@ import type { LoadProblem } from '../agents/load-problem.ts';
 /** An agent in a file. */
 export interface DescribedAgent {
   readonly name: string;
+  readonly description?: string;
+  /** Its example input, as a document. */
+  readonly example?: unknown;
+  /** Why its example cannot be used. */
+  readonly exampleProblem?: string;
   /** Whether it has a `notify` hook. */
   readonly hasNotifyHook: boolean;
   /** The tenant of runs that it starts itself. */
@@ -18,8 +23,6 @@ export interface DescribedAgent {
 export interface DescribedFile {
   readonly file: string;
   readonly agents: readonly DescribedAgent[];
-  readonly example?: unknown;
-  readonly description?: string;
   /** The files that it imports, itself included. */
   readonly imports: readonly string[];
   readonly problem?: LoadProblem;
@@ -45,5 +48,5 @@ export type ProcessMessage =
   | { readonly waitstate: 'deliver'; readonly delivery: Delivery }
   /** A step failed and is retried in the same process. */
   | { readonly waitstate: 'stepRetried'; readonly step: string }
-  | { readonly waitstate: 'notice'; readonly notice: ApprovalNotification }
+  | { readonly waitstate: 'notification'; readonly notification: ApprovalNotification }
   | { readonly waitstate: 'ended'; readonly ended: InvocationReport; readonly steps: number };

@@ -30,8 +30,8 @@ export interface DueLoopOptions {
 export interface DueLoop {
   /** Delivers the runs that a previous server was running when it ended. */
   deliverInterrupted(): Promise<void>;
-  /** Delivers runs that are READY; with `parked`, also those that wait for other code. */
-  deliverReady(options?: { readonly parked?: boolean }): Promise<void>;
+  /** Delivers runs that are READY; with `includesParked`, also those that wait for other code. */
+  deliverReady(options?: { readonly includesParked?: boolean }): Promise<void>;
   /** Handles due timers, reminders and expired leases. */
   sweep(): Promise<void>;
   /** Logs runs that ended, including those that another process ended. */
@@ -69,11 +69,11 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
       for await (const delivery of runsLeasedBy(await contexts.forTenant(), CLAIMANT, leaseMs))
         if (canDeliver(delivery)) queue.deliver(delivery);
     },
-    async deliverReady({ parked = false } = {}) {
+    async deliverReady({ includesParked = false } = {}) {
       for (const tenant of tenants()) {
         const context = await withTenant(contexts, tenant).forTenant();
         const paused = new Map<string, boolean>();
-        for await (const delivery of readyRuns(context, { parked })) {
+        for await (const delivery of readyRuns(context, { includesParked })) {
           const { agent = '' } = delivery;
           if (!queue.hasCapacity) return;
           if (!canDeliver(delivery)) continue;
@@ -96,7 +96,7 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
         for (const each of runs.toReversed())
           if (!stillRunning.includes(each) && files.find(each.agent ?? '')) await runEnds.logListedEnd(operator, each);
         const from = stillRunning.at(-1) ?? runs[0];
-        if (from) endedSince.set(tenant, from.touchedAt);
+        if (from) endedSince.set(tenant, from.updatedAt);
       }
     },
   };

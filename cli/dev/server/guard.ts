@@ -37,7 +37,7 @@ export function createGuard({ key, port, tenant }: GuardOptions): Guard {
   // Browsers send cookies to all ports of a host, so the cookie must not be the key itself.
   const cookie = createHmac('sha256', key).update('cookie').digest('base64url');
   const redeem = createTicketRedeemer(key);
-  const caller: Caller = { tenant, groups: [], roles: new Set(ROLES), answersForOthers: true };
+  const caller: Caller = { tenant, groups: [], roles: new Set(ROLES), decidesForOthers: true };
 
   const isBearer = ({ headers }: Request): boolean => {
     const [scheme = '', given = ''] = (headers.get('authorization') ?? '').split(' ');

@@ -20,25 +20,25 @@ export function notifierFor(options: LocalNotifierOptions, agent: string | undef
   const found = files.find(agent ?? '');
   if (!found || found.problem) return 'unknown';
   // Only the agent knows the members of a group.
-  if (found.hasNotifyHook) return { notify: (notice) => notifyThroughAgent(options, found.file, notice) };
-  return { url: `${url}/approvals/`, notify: async (notice) => logNotice(log, url, notice) };
+  if (found.hasNotifyHook) return { notify: (notification) => notifyThroughAgent(options, found.file, notification) };
+  return { url: `${url}/approvals/`, notify: async (notification) => logNotification(log, url, notification) };
 }
 
 /** Has the agent create the links and notify the approvers, in a separate process. */
 async function notifyThroughAgent(
   options: LocalNotifierOptions,
   file: string,
-  notice: ApprovalNotification,
+  notification: ApprovalNotification,
 ): Promise<void> {
   const { log, url, timing } = options;
-  const { tenant, run, agent, approval } = notice;
+  const { tenant, run, agent, approval } = notification;
   let ended: InvocationReport | undefined;
   const { exited } = startJobProcess(
     options,
     file,
     { tenant, run, agent },
     (message) => {
-      if (message.waitstate === 'notice') logNotice(log, url, message.notice);
+      if (message.waitstate === 'notification') logNotification(log, url, message.notification);
       if (message.waitstate === 'ended') ended = message.ended;
     },
     approval,
@@ -49,16 +49,16 @@ async function notifyThroughAgent(
   throw new Error(`The notify hook failed for approval "${approval}" and will be retried. ${why}`);
 }
 
-const NOTICE_VERBS = { asked: 'asks', reminder: 'reminds', escalation: 'escalates to' } as const;
+const NOTIFICATION_VERBS = { requested: 'asks', reminder: 'reminds', escalated: 'escalates to' } as const;
 
 /** Logs an approval link for each person, and a command that approves. */
-function logNotice(
+function logNotification(
   log: DevLog,
   url: string,
   { run, kind, approval, approvers, title, links }: ApprovalNotification,
 ): void {
   const [first] = links;
-  log.run(run, `${NOTICE_VERBS[kind]} ${approvers.join(', ')}: `, bold(title));
+  log.run(run, `${NOTIFICATION_VERBS[kind]} ${approvers.join(', ')}: `, bold(title));
   for (const link of links) log.detail(`${link.person}  `, styled('underline', link.url));
   if (first) log.detail(dim(`or: curl -d answer=approve ${shellQuote(first.url)}`));
   // Without members, a group has no links; in the console, you can decide for its members.

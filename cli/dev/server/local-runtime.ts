@@ -99,7 +99,7 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
   /** Runs that wait for other code, or whose process crashed, may continue with the new code. */
   async function resumeParked(): Promise<void> {
     queue.retryNow();
-    await dueLoop.deliverReady({ parked: true }).catch((error) => log.server(styled('red', String(error))));
+    await dueLoop.deliverReady({ includesParked: true }).catch((error) => log.server(styled('red', String(error))));
   }
 
   async function startLoops({ watch, onAgentsLoaded }: LocalStartOptions): Promise<void> {

@@ -13,7 +13,7 @@ const Me = namedSchema(
     person: z.string().optional(),
     groups: StringList,
     roles: z.array(z.enum(ROLES)),
-    answersForOthers: z.boolean(),
+    decidesForOthers: z.boolean(),
   }),
 );
 
@@ -35,10 +35,10 @@ export const aboutRoutes = (describe: () => object): readonly Route[] => [
     name: 'whoAmI',
     summary: 'Get the caller: tenant, person, groups and roles',
     responses: { 200: { description: 'The caller', schema: Me } },
-    async handle({ caller: { tenant, person, groups, roles, answersForOthers } }) {
+    async handle({ caller: { tenant, person, groups, roles, decidesForOthers } }) {
       return {
         status: 200,
-        json: { tenant, ...omitUndefined({ person }), groups, roles: [...roles], answersForOthers },
+        json: { tenant, ...omitUndefined({ person }), groups, roles: [...roles], decidesForOthers },
       };
     },
   }),

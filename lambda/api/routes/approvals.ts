@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { checkPerson } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Caller } from '../../http/caller.ts';
 import { MAX_DECISION_BYTES } from '../../http/limits.ts';
@@ -128,9 +129,9 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     responses: answers,
     problems: [404, 409, 410],
     async handle({ operator, caller, api, params: { run, approval }, body }) {
-      const { answer, comment, edits, shown, ...who } = await body();
+      const { answer, comment, edits, contentHash, ...who } = await body();
       const as = answeringAs(caller, who.by, who.groups);
-      const decision = { approval, answer, ...omitUndefined({ comment, edits, shown }) };
+      const decision = { approval, answer, ...omitUndefined({ comment, edits, contentHash }) };
       const decided = await operator.decide(run, { ...decision, ...as });
       api.telemetry.count('DecisionRecorded');
       return { status: 200, json: approvalResponse(decided) };
@@ -165,11 +166,11 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       params: ofApproval,
       responses: answers,
     },
-    body: { schema: namedSchema('Withdraw', z.strictObject({ why: z.string().min(1).max(500) })) },
+    body: { schema: namedSchema('Withdraw', z.strictObject({ reason: z.string().min(1).max(500) })) },
     problems: [404, 409, 410],
     async handle({ operator, params: { run, approval }, body }) {
-      const { why } = await body();
-      return { status: 200, json: approvalResponse(await operator.withdraw(run, approval, why)) };
+      const { reason } = await body();
+      return { status: 200, json: approvalResponse(await operator.withdraw(run, approval, reason)) };
     },
   }),
 ];
@@ -177,8 +178,8 @@ export const APPROVAL_ROUTES: readonly Route[] = [
 /** The person who decides: the caller, or the person whom a caller names who answers for others. */
 function answeringAs(caller: Caller, person: string | undefined, groups: readonly string[] | undefined) {
   if (person === undefined && groups === undefined) return requireDecider(caller);
-  if (!caller.answersForOthers)
+  if (!caller.decidesForOthers)
     throw notAllowed('This caller may not decide for others. Leave out the person and the groups.');
   if (person === undefined) throw notAllowed('Groups belong to a person. Name the person who decides.');
-  return { by: person, groups: groups ?? [] };
+  return { by: checkPerson('The person who decides', person), groups: groups ?? [] };
 }

@@ -83,7 +83,7 @@ export const CHECKPOINT_ROUTES: readonly Route[] = [
         );
       return {
         status: 200,
-        json: { ...summary, content: truncated.value, isWhole: truncated.isWhole },
+        json: { ...summary, content: truncated.value, isComplete: truncated.isComplete },
         headers: { etag },
       };
     },

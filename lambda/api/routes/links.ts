@@ -91,9 +91,9 @@ const VARY = { vary: 'Accept' };
 
 /** The decision in a request; forms send edits as JSON text. */
 function parseAnswer(request: Request, submitted: unknown): AnswerInput {
-  const { answer, comment, shown, edits } = validate('An answer', LinkAnswer, submitted);
+  const { answer, comment, contentHash, edits } = validate('An answer', LinkAnswer, submitted);
   const parsed = isForm(request) && typeof edits === 'string' ? parseJson('`edits`', edits) : edits;
-  return { answer, ...omitUndefined({ comment, shown, edits: parsed }) };
+  return { answer, ...omitUndefined({ comment, contentHash, edits: parsed }) };
 }
 
 /** The page again, with the problem and the submitted values. */
@@ -126,5 +126,5 @@ const page = (context: Context<ApiEnv>, html: unknown, status = 200): Response =
 const linkResponse = ({ approval, followUp, ...link }: LinkedApproval): object => ({
   ...link,
   approval: approvalResponse(approval),
-  ...(followUp && { isAskedAgain: true }),
+  ...(followUp && { hasFollowUp: true }),
 });

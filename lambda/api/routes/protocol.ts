@@ -15,7 +15,7 @@ import { MAX_VERSION } from '../../storage/keys.ts';
 import { type Route, route } from '../route.ts';
 import { Loaded, Saved, Upload } from '../schemas/checkpoints.ts';
 import { namedSchema } from '../schemas/named.ts';
-import { Document, Duration, Name, runParams, StringList, Tags, Version } from '../schemas/values.ts';
+import { Approver, Document, Duration, Name, runParams, StringList, Tags, Version } from '../schemas/values.ts';
 
 const conditionalHeaders = z.strictObject({
   'if-match': z
@@ -52,11 +52,11 @@ const ApprovalRequest = namedSchema(
     name: z.string().min(1).max(200),
     title: z.string().min(1).max(500),
     show: Document.optional(),
-    approvers: StringList,
+    approvers: z.array(Approver),
     quorum: z.int().min(1).max(100).optional(),
     timeout: Duration.optional(),
     remindAfter: Duration.optional(),
-    escalateTo: StringList.optional(),
+    escalateTo: z.array(Approver).optional(),
     escalateAfter: Duration.optional(),
     onTimeout: z.enum(ON_TIMEOUT_ACTIONS).optional(),
     facts: z.record(z.string(), Document).optional(),
@@ -80,7 +80,7 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
         status: z.enum(['RUNNING', 'READY']).optional(),
         owner: Name.optional(),
         tags: Tags.optional(),
-        retentionSeconds: z.number().positive().optional(),
+        retention: Duration.optional(),
       }),
     ),
   }),

@@ -31,7 +31,7 @@ export const RUN_ROUTES: readonly Route[] = [
           id: RunId.optional(),
           owner: Name.optional(),
           tags: Tags.optional(),
-          retentionSeconds: z.number().positive().optional(),
+          retention: Duration.optional(),
           timeout: Duration.optional(),
         }),
       ),
@@ -42,12 +42,13 @@ export const RUN_ROUTES: readonly Route[] = [
     },
     problems: [404, 409, 410],
     async handle({ operator, api, caller, headers, body }) {
-      const { agent, input, id, owner, tags, retentionSeconds, timeout } = await body();
+      const { agent, input, id, owner, tags, retention, timeout } = await body();
       checkAgent((await api.agents?.()) ?? [], caller.tenant, agent);
       const key = headers['idempotency-key'];
       const starting = operator.start({
         agent,
-        ...omitUndefined({ id, key, owner, tags, retentionSeconds }),
+        ...omitUndefined({ id, key, owner, tags }),
+        ...(retention && { retention: omitUndefined(retention) }),
         ...(timeout && { timeout: omitUndefined(timeout) }),
         ...(input !== undefined && { input: input as Doc }),
       });

@@ -11,7 +11,7 @@ export const decisionFields = {
     .unknown()
     .optional()
     .describe('Changes to what is approved, if the approval is editable; in a form, JSON as text'),
-  shown: z
+  contentHash: z
     .string()
     .max(200)
     .optional()
@@ -38,22 +38,22 @@ export const Approval = namedSchema(
     id: z.string(),
     agent: z.string().optional(),
     name: z.string(),
-    ask: z.int().describe('1 for the first request, 2 for its follow-up, and so on'),
+    requestNumber: z.int().describe('1 for the first request, 2 for its follow-up, and so on'),
     status: z.enum(APPROVAL_STATUSES),
     title: z.string(),
     show: Document.optional(),
     facts: Document.optional(),
     changed: z.strictObject({ before: Document, after: Document }).optional(),
-    shown: z.string().describe('The hash of everything that is shown; send it with the decision'),
+    contentHash: z.string().describe('The hash of everything that is shown; send it with the decision'),
     approvers: StringList,
     quorum: z.int(),
-    askedAt: Timestamp,
+    requestedAt: Timestamp,
     deadline: Timestamp.optional(),
     editable: z.boolean(),
     votes: z.array(Vote),
     endedAt: Timestamp.optional(),
     outcome: z.enum(['approve', 'reject', 'fail']).optional(),
-    withdrawnBecause: z.string().optional(),
+    withdrawalReason: z.string().optional(),
   }),
 );
 
@@ -65,7 +65,7 @@ export const Link = namedSchema(
     approval: Approval,
     person: z.string().describe('The person that the link was created for'),
     run: z.strictObject({ status: StatusName, agent: z.string().optional() }),
-    isAskedAgain: z
+    hasFollowUp: z
       .boolean()
       .optional()
       .describe('Whether a follow-up request replaced this one: facts changed, or the edits were rejected'),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { namedSchema } from './named.ts';
-import { CheckpointId, Document, StatusName, Timestamp } from './values.ts';
+import { CheckpointId, Document, Duration, StatusName, Timestamp } from './values.ts';
 
 const summary = {
   run: z.string(),
@@ -51,7 +51,7 @@ export const Checkpoint = namedSchema(
     isDurable: z.boolean(),
     payloads: z.array(PayloadRef),
     content: Document.describe('`state`, `toolResults` and `model`, or the part that `path` selects'),
-    isWhole: z.boolean().describe('False if the content was truncated; request the rest with `path`'),
+    isComplete: z.boolean().describe('False if the content was truncated; request the rest with `path`'),
   }),
 );
 
@@ -64,7 +64,7 @@ export const Difference = namedSchema(
     removed: z.array(z.strictObject({ ...Change, value: Document })),
     changed: z.array(z.strictObject({ ...Change, before: Document, after: Document })),
     text: z.string(),
-    isWhole: z.boolean().describe('False if changes were left out or truncated'),
+    isComplete: z.boolean().describe('False if changes were left out or truncated'),
   }),
 );
 
@@ -90,5 +90,5 @@ export const Loaded = namedSchema(
 
 export const Upload = namedSchema(
   'Upload',
-  z.strictObject({ upload: z.string(), url: z.string(), expiresInSeconds: z.number() }),
+  z.strictObject({ upload: z.string(), url: z.string(), expiresIn: Duration }),
 );

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { LineageNode } from '../../operator/lineage.ts';
 import { namedSchema } from './named.ts';
-import { CheckpointId, Document, Name, StatusName, StringList, Timestamp } from './values.ts';
+import { CheckpointId, Document, Duration, Name, StatusName, StringList, Timestamp } from './values.ts';
 
 const summary = {
   run: z.string(),
@@ -13,9 +13,9 @@ const summary = {
     .strictObject({ version: z.int(), step: z.string().optional(), stepNumber: z.int() })
     .describe('The checkpoint at which the status last changed'),
   createdAt: Timestamp,
-  touchedAt: Timestamp,
+  updatedAt: Timestamp,
   parent: CheckpointId.optional(),
-  retentionSeconds: z.number().optional(),
+  retention: Duration.optional(),
   encrypted: z.boolean(),
   shredded: z.boolean(),
 };
@@ -29,7 +29,7 @@ export const RunsPage = namedSchema(
 
 const Count = namedSchema(
   'Count',
-  z.strictObject({ count: z.int(), isMore: z.boolean().describe('Whether counting stopped before the end') }),
+  z.strictObject({ count: z.int(), hasMore: z.boolean().describe('Whether counting stopped before the end') }),
 );
 
 export const Counts = namedSchema('Counts', z.record(StatusName, Count));
@@ -55,8 +55,8 @@ export const Run = namedSchema(
     dueAt: Timestamp.optional(),
     deadline: Timestamp.optional(),
     deliveries: z.int(),
-    parked: z.string().optional().describe('Why it cannot resume with the deployed code'),
-    openApprovals: StringList,
+    parkedReason: z.string().optional().describe('Why it cannot resume with the deployed code'),
+    pendingApprovals: StringList,
     waits: z.array(Wait),
     input: Document.optional(),
     result: Document.optional(),
@@ -64,8 +64,10 @@ export const Run = namedSchema(
       .strictObject({
         name: z.string(),
         message: z.string(),
+        code: z.string().optional().describe('The code of the error, if it has one'),
+        reason: z.string().optional().describe('Why the run was cancelled'),
         stack: z.string().optional().describe('The stack trace'),
-        failedAt: StringList,
+        failedOperations: StringList,
         notUndone: StringList,
       })
       .optional(),
@@ -86,7 +88,7 @@ export const Cancelled = namedSchema('Cancelled', z.strictObject({ run: z.string
 export const Signalled = namedSchema('Signalled', z.strictObject({ run: z.string(), isNew: z.boolean() }));
 
 const LineageNodeSchema: z.ZodType<LineageNode> = namedSchema(
-  'Relative',
+  'LineageNode',
   z.strictObject({
     run: z.string(),
     status: StatusName.optional().describe('Absent if the run was deleted'),
@@ -97,7 +99,7 @@ const LineageNodeSchema: z.ZodType<LineageNode> = namedSchema(
   }) as unknown as z.ZodType<LineageNode>,
 );
 
-export const Lineage = namedSchema('Lineage', z.strictObject({ root: LineageNodeSchema, isMore: z.boolean() }));
+export const Lineage = namedSchema('Lineage', z.strictObject({ root: LineageNodeSchema, hasMore: z.boolean() }));
 
 export const Agents = namedSchema(
   'Agents',

@@ -9,7 +9,7 @@ export const Document = namedSchema(
   z
     .unknown()
     .describe(
-      'Any JSON. An object with the single key `$` stands for a type that JSON lacks, such as {"$":["date",0]} or {"$":["payload",id,sha256,size,type]}. In responses, {"$":["cut",kind,size,shown]} stands for a truncated list, object or text.',
+      'Any JSON. An object with the single key `$` stands for a type that JSON lacks, such as {"$":["date",0]} or {"$":["payload",id,sha256,size,type]}. In responses, {"$":["truncated",kind,size,shown]} stands for a truncated list, object or text.',
     ),
 );
 
@@ -26,7 +26,7 @@ export const Tags = z.array(Name).max(50);
 export const Person = z
   .string()
   .max(256)
-  .regex(/^(?!group:)./s, 'must be a person such as user:ann')
+  .regex(/^user:.+$/s, 'must be a person such as user:ann')
   .describe('A person, such as user:ann');
 /** A group. */
 export const Group = z
@@ -34,6 +34,13 @@ export const Group = z
   .max(256)
   .regex(/^group:.+$/s, 'must be a group such as group:finance')
   .describe('A group, such as group:finance');
+
+/** An approver. */
+export const Approver = z
+  .string()
+  .max(256)
+  .regex(/^(user|group):.+$/s, 'must be a person such as user:ann, or a group such as group:finance')
+  .describe('A person, such as user:ann, or all members of a group, such as group:finance');
 
 const durationPart = z.number().min(0).optional();
 /** A duration: the sum of its parts. */

@@ -114,7 +114,7 @@ class Decoder {
         return this.#options.payload(readPayloadRef(parts));
       case 'shared':
         return this.value(second, depth, first);
-      case 'again':
+      case 'ref':
         if (!this.#shared.has(first)) throw damaged(`it refers to shared object ${first} before its definition`);
         return this.#shared.get(first);
     }

@@ -80,7 +80,7 @@ class Encoder {
     const standIn = this.#standIn(value);
     if (standIn && 'doc' in standIn) return preferBase(standIn.doc, base);
     const occurrence = this.#noteOccurrence(value);
-    if (occurrence?.again) return this.#numbering ? special(base, ['again', occurrence.number]) : null;
+    if (occurrence?.isRepeated) return this.#numbering ? special(base, ['ref', occurrence.number]) : null;
     const previous = partOf(base, 'shared', 2) ?? base;
     const innerDepth = occurrence ? depth + 2 : depth;
     const doc = isPlainArray(value)
@@ -92,16 +92,16 @@ class Encoder {
   }
 
   /** Records an object; returns its number if it is shared, and whether it occurred before. */
-  #noteOccurrence(value: object): { number: number; again: boolean } | undefined {
+  #noteOccurrence(value: object): { number: number; isRepeated: boolean } | undefined {
     const number = this.#seen.get(value);
     if (this.#numbering && !this.repeated.has(value)) return undefined;
     if (number === undefined) {
       this.#seen.set(value, this.#seen.size);
-      return this.#numbering ? { number: this.#seen.size - 1, again: false } : undefined;
+      return this.#numbering ? { number: this.#seen.size - 1, isRepeated: false } : undefined;
     }
     if (this.#openInstances.has(value)) this.#refuse('contains itself through its codec; store an id there instead');
     this.repeated.add(value);
-    return { number, again: true };
+    return { number, isRepeated: true };
   }
 
   #primitive(value: unknown, base: Doc | undefined): Doc {

@@ -80,7 +80,7 @@ function writeSpecial([tag, first = null, second = null, third = null]: List, ma
       return `payload ${first} (${third} bytes)`;
     case 'shared':
       return write(second, maxCharacters);
-    case 'again':
+    case 'ref':
       return `(object ${first} again)`;
     default:
       return write(first, maxCharacters);

@@ -1,10 +1,11 @@
 import { WaitstateError } from '../../core/errors.ts';
 import { decryptBytes, encryptBytes } from './aes-gcm.ts';
 
-/** A run's data key as it is stored: encrypted (wrapped) by the key that `by` names. */
+/** A run's data key as it is stored: encrypted (wrapped) with the key that `keyId` names. */
 export interface WrappedKey {
-  readonly by: string;
-  readonly wrapped: string;
+  readonly keyId: string;
+  /** The wrapped data key, in base64. */
+  readonly ciphertext: string;
 }
 
 /** What a data key is bound to; with KMS, the encryption context that a key policy can require. */
@@ -41,25 +42,25 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
   return {
     async wrap(key, context) {
       return {
-        by: options.current,
-        wrapped: Buffer.from(encryptBytes(current, key, contextText(context))).toString('base64'),
+        keyId: options.current,
+        ciphertext: Buffer.from(encryptBytes(current, key, contextText(context))).toString('base64'),
       };
     },
     async unwrap(wrapped, context) {
-      const key = keys.get(wrapped.by);
+      const key = keys.get(wrapped.keyId);
       if (!key) {
         const have = [...keys.keys()].join(', ');
         throw new WaitstateError(
           'KEY_UNAVAILABLE',
-          `The data key of run "${context.run}" is wrapped by key "${wrapped.by}", but this store has: ${have}. Add it to \`keys\`.`,
+          `The data key of run "${context.run}" is wrapped by key "${wrapped.keyId}", but this store has: ${have}. Add it to \`keys\`.`,
         );
       }
       try {
-        return decryptBytes(key, Buffer.from(wrapped.wrapped, 'base64'), contextText(context));
+        return decryptBytes(key, Buffer.from(wrapped.ciphertext, 'base64'), contextText(context));
       } catch (cause) {
         throw new WaitstateError(
           'KEY_UNAVAILABLE',
-          `Key "${wrapped.by}" cannot unwrap the data key of run "${context.run}": it is a different key with the same name, or the run's head was changed.`,
+          `Key "${wrapped.keyId}" cannot unwrap the data key of run "${context.run}": it is a different key with the same name, or the run's head was changed.`,
           { cause, scope: 'run' },
         );
       }

@@ -12,7 +12,7 @@ export interface KmsKeysOptions {
    * the table could name its own key.
    * @default any key that the role may use for `kms:Decrypt`
    */
-  readonly opens?: readonly string[];
+  readonly trustedKeys?: readonly string[];
   /** Your own client. @default a client that is created on first use */
   readonly client?: KmsClient;
 }
@@ -23,7 +23,7 @@ type KmsClient = Pick<KMSClient, 'send' | 'config'>;
  * A key ring in AWS KMS. The encryption context has tenant, run and owner, so a key policy can restrict decryption to
  * the owner's role (`kms:EncryptionContext:owner`).
  */
-export function kmsKeys({ keyId, opens, client }: KmsKeysOptions): KeyRing {
+export function kmsKeys({ keyId, trustedKeys, client }: KmsKeysOptions): KeyRing {
   const load = async () => {
     const sdk = await importOptionalPeer('@aws-sdk/client-kms', () => import('@aws-sdk/client-kms'));
     client ??= new sdk.KMSClient({});
@@ -38,25 +38,25 @@ export function kmsKeys({ keyId, opens, client }: KmsKeysOptions): KeyRing {
         call(callInfo(keyId, 'kms:Encrypt'), (kms) => kms.send(new sdk.EncryptCommand(input))),
       );
       if (!response.CiphertextBlob?.length) throw invalidDataKey(keyId);
-      return { by: response.KeyId ?? keyId, wrapped: Buffer.from(response.CiphertextBlob).toString('base64') };
+      return { keyId: response.KeyId ?? keyId, ciphertext: Buffer.from(response.CiphertextBlob).toString('base64') };
     },
-    async unwrap({ by, wrapped }, context) {
-      if (opens && !opens.includes(by)) {
+    async unwrap({ keyId: wrappingKey, ciphertext }, context) {
+      if (trustedKeys && !trustedKeys.includes(wrappingKey)) {
         throw new WaitstateError(
           'KEY_UNAVAILABLE',
-          `Run "${context.run}" names KMS key "${by}", which is not in \`opens\`. Add its ARN if you trust this key.`,
+          `Run "${context.run}" names KMS key "${wrappingKey}", which is not in \`trustedKeys\`. Add its ARN if you trust this key.`,
         );
       }
       const { sdk, call } = await load();
       const input = {
-        KeyId: by,
-        CiphertextBlob: Buffer.from(wrapped, 'base64'),
+        KeyId: wrappingKey,
+        CiphertextBlob: Buffer.from(ciphertext, 'base64'),
         EncryptionContext: toEncryptionContext(context),
       };
       const response = await toKeyUnavailable(
-        call(callInfo(by, 'kms:Decrypt'), (kms) => kms.send(new sdk.DecryptCommand(input))),
+        call(callInfo(wrappingKey, 'kms:Decrypt'), (kms) => kms.send(new sdk.DecryptCommand(input))),
       );
-      if (response.Plaintext?.length !== 32) throw invalidDataKey(by);
+      if (response.Plaintext?.length !== 32) throw invalidDataKey(wrappingKey);
       return response.Plaintext;
     },
   };

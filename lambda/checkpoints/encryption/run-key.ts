@@ -57,8 +57,8 @@ function cacheCipher(at: RunContext, key: WrappedKey, owner: string | undefined,
 }
 
 // The owner is part of the id: unwrapping a key for one owner does not authorize another.
-const wrappedKeyId = ({ by, wrapped }: WrappedKey, owner: string | undefined): string =>
-  JSON.stringify([by, wrapped, owner]);
+const wrappedKeyId = ({ keyId, ciphertext }: WrappedKey, owner: string | undefined): string =>
+  JSON.stringify([keyId, ciphertext, owner]);
 
 const toKeyContext = (at: RunContext, owner: string | undefined): KeyContext => ({
   tenant: at.tenant,
@@ -67,9 +67,9 @@ const toKeyContext = (at: RunContext, owner: string | undefined): KeyContext => 
 });
 
 function throwKeysMissing(at: RunContext, head: HeadKeyFields): never {
-  const key = head.key ? `with key "${head.key.by}"` : '';
+  const key = head.key ? ` with key "${head.key.keyId}"` : '';
   throw new WaitstateError(
     'KEY_UNAVAILABLE',
-    `Run "${at.run}" is encrypted ${key}, but this store has no keys. Pass \`keys\`.`,
+    `Run "${at.run}" is encrypted${key}, but this store has no keys. Pass \`keys\`.`,
   );
 }

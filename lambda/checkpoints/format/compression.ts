@@ -1,4 +1,9 @@
-import { deflateRawSync, inflateRawSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import zlib from 'node:zlib';
+
+// Everything that stores runs imports this module. A named import of zstd would fail in an older Node with a
+// SyntaxError, before any of our code runs.
+if (!zlib.zstdCompressSync)
+  throw new Error(`Waitstate needs Node 22.15 or later; this is ${process.version}. Install Node 24.`);
 
 // Text that is common in patches of conversations, the most likely last. It is part of the format: decompressing needs
 // the same dictionary.
@@ -23,8 +28,8 @@ export function compress(text: string, compressSmall: boolean): Uint8Array {
   if (plain.length <= MAX_DEFLATE_BYTES && !compressSmall) return plain;
   const compressed =
     plain.length <= MAX_DEFLATE_BYTES
-      ? Buffer.concat([Uint8Array.of(DEFLATE_MARKER), deflateRawSync(plain, { dictionary: DICTIONARY })])
-      : zstdCompressSync(plain);
+      ? Buffer.concat([Uint8Array.of(DEFLATE_MARKER), zlib.deflateRawSync(plain, { dictionary: DICTIONARY })])
+      : zlib.zstdCompressSync(plain);
   return compressed.length < plain.length ? compressed : plain;
 }
 
@@ -32,7 +37,7 @@ export function compress(text: string, compressSmall: boolean): Uint8Array {
 export function decompress(bytes: Uint8Array): string {
   const limit = { maxOutputLength: bytes[0] === DEFLATE_MARKER ? MAX_DEFLATE_BYTES : MAX_TEXT_BYTES };
   if (bytes[0] === DEFLATE_MARKER)
-    return inflateRawSync(bytes.subarray(1), { dictionary: DICTIONARY, ...limit }).toString();
-  if (bytes[0] === ZSTD_MAGIC) return zstdDecompressSync(bytes, limit).toString();
+    return zlib.inflateRawSync(bytes.subarray(1), { dictionary: DICTIONARY, ...limit }).toString();
+  if (bytes[0] === ZSTD_MAGIC) return zlib.zstdDecompressSync(bytes, limit).toString();
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
 }

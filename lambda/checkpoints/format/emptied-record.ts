@@ -31,7 +31,7 @@ export function deletedRecord(stored: StoredRecord, head: HeadMeta): StoredRecor
 /** Metadata for a checkpoint whose own is unreadable, because a damaged run must still be deletable. */
 export const fallbackMeta = (head: HeadMeta): CheckpointMeta => ({
   ...DEFAULT_META,
-  time: head.touchedAt,
+  time: head.updatedAt,
   stepNumber: head.stepNumber,
 });
 

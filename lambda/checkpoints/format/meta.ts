@@ -17,7 +17,7 @@ export interface CheckpointMeta {
   readonly schema: number | string | undefined;
   readonly writeId: string;
   readonly writer: string;
-  /** The hash of the predecessor; for the first checkpoint, `born` of the head. */
+  /** The hash of the predecessor; for the first checkpoint, `uid` of the head. */
   readonly previous: string;
   /** The version of the anchor that this patch applies to; absent in an anchor. */
   readonly anchor: number | undefined;
@@ -79,10 +79,10 @@ export const DEFAULT_META: CheckpointMeta = {
 /** The unencrypted metadata of a run's head. */
 export interface HeadMeta {
   /** A random id of this run; a later run with the same run id has a different one. */
-  readonly born: string;
+  readonly uid: string;
   readonly createdAt: number;
   /** The time of the last write, at most an hour behind. */
-  readonly touchedAt: number;
+  readonly updatedAt: number;
   readonly status: Status;
   /** The checkpoint of the last update of the head, and its hash: this anchors the hash chain at each status change. */
   readonly version: number;
@@ -108,14 +108,14 @@ export type HeadKeyFields = Pick<HeadMeta, 'key' | 'owner' | 'shredded'>;
 /** What the runtime needs to know about a run without loading its state. */
 export interface RuntimeMeta {
   /** The number of events so far. */
-  readonly wake: number;
+  readonly eventCount: number;
   /** When the run must be processed next. */
   readonly dueAt?: number | undefined;
   /** The invocation that runs it, and when its lease ends. */
   readonly lease?: { readonly by: string; readonly until: number } | undefined;
   /** The number of claims since the last progress, and the version of the newest claim. */
   readonly claims?: number | undefined;
-  readonly claimed?: number | undefined;
+  readonly claimedVersion?: number | undefined;
   /** The number of deliveries since the run became READY. */
   readonly deliveries?: number | undefined;
   /** The ids of pending approvals. */
@@ -133,9 +133,9 @@ export interface RuntimeMeta {
   readonly replyTo?: string | undefined;
   /** The final status after ENDING, and whether the run is suspended until its due time while it ends. */
   readonly ending?: 'FAILED' | 'CANCELLED' | undefined;
-  readonly rests?: true | undefined;
+  readonly suspended?: true | undefined;
   /** Why the run cannot continue with the deployed code. */
-  readonly parked?: string | undefined;
+  readonly parkedReason?: string | undefined;
 }
 
 /** The checkpoint of a name, and the anchor that is needed to load it. */
@@ -247,13 +247,13 @@ const isCheckpoint = (value: unknown): value is CheckpointMeta =>
     [isListOf(isListOf(isVersion)), 'emptiedRanges'],
   ]);
 
-const isWork = (value: unknown): boolean => isRecord(value) && Number.isFinite(value.wake);
+const isWork = (value: unknown): boolean => isRecord(value) && Number.isFinite(value.eventCount);
 
 const isHead = (value: unknown): value is HeadMeta =>
   isRecord(value) &&
   isStatus(value.status) &&
-  hasFieldsOfType(value, 'number', 'createdAt', 'touchedAt', 'version', 'stepNumber') &&
-  hasFieldsOfType(value, 'string', 'born', 'hash') &&
+  hasFieldsOfType(value, 'number', 'createdAt', 'updatedAt', 'version', 'stepNumber') &&
+  hasFieldsOfType(value, 'string', 'uid', 'hash') &&
   hasValidOptionalFields(value, [
     [isText, 'step', 'agent', 'owner'],
     [isTextList, 'tags'],

@@ -110,8 +110,8 @@ export const MAX_HEAD_LAG_MS = 3_600_000;
 export const lastUsedAt = (meta: CheckpointMeta): number => meta.usedAt ?? meta.time;
 
 /** When a run must be processed next: its tombstone or its retention expires, or its work is due. */
-function headDueAt({ deletedUntil, work, retentionMs = Infinity, touchedAt }: HeadMeta): number | undefined {
-  const due = deletedUntil ?? Math.min(work?.dueAt ?? Infinity, touchedAt + retentionMs + MAX_HEAD_LAG_MS);
+function headDueAt({ deletedUntil, work, retentionMs = Infinity, updatedAt }: HeadMeta): number | undefined {
+  const due = deletedUntil ?? Math.min(work?.dueAt ?? Infinity, updatedAt + retentionMs + MAX_HEAD_LAG_MS);
   return due === Infinity ? undefined : due;
 }
 
@@ -124,7 +124,7 @@ export const isLeased = ({ status, work }: HeadMeta): boolean => status === 'RUN
 /** A head with its list entries: by status and owner until it is deleted, and by due time. */
 export function headRecord(partition: string, meta: HeadMeta): { readonly stored: StoredRecord } & HeadRecord {
   const { tenant } = parsePartition(partition);
-  const order = timeOrder(meta.touchedAt);
+  const order = timeOrder(meta.updatedAt);
   const due = headDueAt(meta);
   const isLive = meta.deletedUntil === undefined;
   const lists: ListEntries = {

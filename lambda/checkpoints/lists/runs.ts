@@ -3,6 +3,7 @@ import { escapeId, parsePartition } from '../../core/ids.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { STATUSES, type Status } from '../../core/status.ts';
+import { toDuration } from '../../core/to-duration.ts';
 import { HEAD_KEY, SHARDS, shardGroup, tenantGroup, timeOrder } from '../../storage/keys.ts';
 import type { ListName, StoredRecord } from '../../storage/ports.ts';
 import type { RunSummary } from '../checkpoint.ts';
@@ -72,7 +73,7 @@ export async function* scanRuns(context: Context, filter: RunFilter): AsyncGener
     ...(statuses.includes('RUNNING') ? [leasedRuns(context, range)] : []),
   ];
   const sources = owner === undefined ? byStatus() : [source('owner', escapeId('owner', owner))];
-  for await (const listed of mergeSorted(sources, ({ head }) => -head.touchedAt))
+  for await (const listed of mergeSorted(sources, ({ head }) => -head.updatedAt))
     yield { ...listed, isMatch: matches(listed.head, filter, statuses, context.now()) };
 }
 
@@ -97,15 +98,15 @@ async function* leasedRuns(
     .flatMap((page) => page.records)
     .filter(({ partition, key }) => key === HEAD_KEY && parsePartition(partition).tenant === tenant)
     .flatMap(readListedHead)
-    .filter(({ head }) => isLeased(head) && isInRange(timeOrder(head.touchedAt)))
-    .sort((a, b) => b.head.touchedAt - a.head.touchedAt);
+    .filter(({ head }) => isLeased(head) && isInRange(timeOrder(head.updatedAt)))
+    .sort((a, b) => b.head.updatedAt - a.head.updatedAt);
 }
 
 function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[], now: number): boolean {
   const { agent, tag, step, owner } = filter;
-  const { touchedAt, retentionMs } = head;
+  const { updatedAt, retentionMs } = head;
   // The head may be behind the last write, so only runs that have certainly expired are left out.
-  const hasSurelyExpired = retentionMs !== undefined && now >= touchedAt + retentionMs + MAX_HEAD_LAG_MS;
+  const hasSurelyExpired = retentionMs !== undefined && now >= updatedAt + retentionMs + MAX_HEAD_LAG_MS;
   return (
     !hasSurelyExpired &&
     statuses.includes(head.status) &&
@@ -143,14 +144,14 @@ export function toRunSummary(partition: string, head: HeadMeta): RunSummary {
     tags: head.tags ?? [],
     statusChange: { version, stepNumber, ...omitUndefined({ step }) },
     createdAt: new Date(head.createdAt),
-    touchedAt: new Date(head.touchedAt),
+    updatedAt: new Date(head.updatedAt),
     encrypted: shredded || head.key !== undefined,
     shredded,
     ...omitUndefined({
       agent,
       owner,
       parent,
-      retentionSeconds: retentionMs === undefined ? undefined : retentionMs / 1000,
+      retention: retentionMs === undefined ? undefined : toDuration(retentionMs),
     }),
   };
 }

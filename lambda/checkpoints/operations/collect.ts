@@ -1,4 +1,5 @@
 import { escapeId, parsePartition } from '../../core/ids.ts';
+import { INVOCATION_ID_PREFIX, UPLOAD_ID_PREFIX } from '../../storage/keys.ts';
 import type { StoredPayload } from '../../storage/ports.ts';
 import type { Context } from '../context.ts';
 import type { FailedRun, TenantScopeOptions } from './delete.ts';
@@ -49,5 +50,6 @@ export async function collect(context: Context, { everyTenant = false }: TenantS
   return result;
 }
 
-/** Whether an id is one of payloads: a random id of 12 bytes, with a prefix for uploads and invocation payloads. */
-const isRandomId = (id: string): boolean => /^((upload|handed)-)?[\w-]{16}$/.test(id);
+/** The ids of payloads: 12 random bytes, with a prefix for uploads and invocation payloads. */
+const RANDOM_ID = new RegExp(`^(${UPLOAD_ID_PREFIX}|${INVOCATION_ID_PREFIX})?[\\w-]{16}$`);
+const isRandomId = (id: string): boolean => RANDOM_ID.test(id);

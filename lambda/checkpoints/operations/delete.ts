@@ -50,9 +50,9 @@ async function readHeadToDelete(at: RunContext): Promise<HeadRecord | undefined>
   if (!stored || !meta || !('problem' in meta)) return stored && readHead(stored);
   const now = at.now();
   const fallback = {
-    born: '',
+    uid: '',
     createdAt: now,
-    touchedAt: now,
+    updatedAt: now,
     version: 0,
     hash: '',
     stepNumber: 0,
@@ -69,7 +69,7 @@ async function readStoredHead(at: RunContext): Promise<HeadRecord | undefined> {
 /** The newest checkpoint, or a fallback when it is damaged or missing, because a damaged run must be deletable. */
 async function readNewestOrFallback(at: RunContext, { meta: head }: HeadRecord): Promise<Predecessor['record']> {
   const [stored] = await firstRecords(at, { ...CHECKPOINT_KEYS, newestFirst: true }, 1);
-  if (!stored) return { version: 0, hash: head.born, meta: fallbackMeta(head) };
+  if (!stored) return { version: 0, hash: head.uid, meta: fallbackMeta(head) };
   const meta = readCheckpointMeta(stored.meta);
   return {
     version: parseVersion(stored.key),
@@ -88,7 +88,7 @@ async function writeTombstone(
   record: Predecessor['record'],
 ): Promise<HeadRecord | undefined> {
   // Counted from the last use of the run if that is later, because this clock may be behind.
-  const deletedUntil = Math.max(at.now(), head.meta.touchedAt, lastUsedAt(record.meta)) + TOMBSTONE_MS;
+  const deletedUntil = Math.max(at.now(), head.meta.updatedAt, lastUsedAt(record.meta)) + TOMBSTONE_MS;
   const clearedFields = {
     agent: undefined,
     owner: undefined,
@@ -189,12 +189,12 @@ export async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | un
   return retryOnConflict(async () => {
     const head = await readStoredHead(at);
     if (!head) return undefined;
-    const { deletedUntil, retentionMs, touchedAt } = head.meta;
+    const { deletedUntil, retentionMs, updatedAt } = head.meta;
     if (deletedUntil !== undefined)
       return deletedUntil <= at.now() && (await freeRunId(at, head)) ? 'freed' : undefined;
     if (retentionMs === undefined) return undefined;
     const newest = await readNewestOrFallback(at, head);
-    const lastWrite = Math.max(touchedAt, lastUsedAt(newest.meta));
+    const lastWrite = Math.max(updatedAt, lastUsedAt(newest.meta));
     if (lastWrite + retentionMs <= at.now()) {
       const tombstone = await writeTombstone(at, head, newest);
       // Another sweeper was first, and empties the run.
@@ -203,7 +203,7 @@ export async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | un
       return 'expired';
     }
     // The run is in use and only its head was behind; update it.
-    const renewed = headRecord(at.partition, { ...head.meta, touchedAt: lastWrite });
+    const renewed = headRecord(at.partition, { ...head.meta, updatedAt: lastWrite });
     await writeEach(at, [{ put: renewed.stored, when: { revision: head.revision } }]);
     return undefined;
   });

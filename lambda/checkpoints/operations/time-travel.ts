@@ -16,13 +16,10 @@ import { findCheckpoint, loadCheckpoint } from '../load.ts';
 import type { CheckpointSelector, LoadedCheckpoint } from '../loaded-checkpoint.ts';
 import { retryOnConflict } from '../retry-on-conflict.ts';
 import { damagedError } from '../run-errors.ts';
-import { checkSaveFields, type SaveFields } from '../save.ts';
+import { checkSaveFields, type SaveFields, toRetentionMs } from '../save.ts';
 import { shownVersion } from './fence.ts';
 
-type ForkOverrides = Pick<
-  SaveFields,
-  'status' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retentionSeconds'
->;
+type ForkOverrides = Pick<SaveFields, 'status' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retention'>;
 
 /** The origin of a fork, and what differs in it. */
 export interface ForkOptions<State = unknown> extends ForkOverrides {
@@ -47,11 +44,11 @@ export function forkId(run: string): string {
 /** Parses the record with which a run refers to one of its forks. */
 export function parseForkRecord(stored: StoredRecord): {
   readonly run: string;
-  readonly born: string;
+  readonly uid: string;
   readonly version: number;
 } {
-  const [run = '', born = ''] = stored.key.slice(1).split(' ');
-  return { run: unescapeId(run), born, version: Number(sideMeta(stored).version) };
+  const [run = '', uid = ''] = stored.key.slice(1).split(' ');
+  return { run: unescapeId(run), uid, version: Number(sideMeta(stored).version) };
 }
 
 /** What differs in a fork that the runtime continues. */
@@ -79,10 +76,7 @@ export async function fork<State>(
     agent: options.agent ?? sourceHead.agent,
     owner: options.owner ?? sourceHead.owner,
     tags: options.tags ?? sourceHead.tags,
-    retentionMs:
-      options.retentionSeconds === undefined
-        ? (sourceHead.retentionMs ?? to.retentionMs)
-        : options.retentionSeconds * 1000,
+    retentionMs: toRetentionMs(options.retention) ?? sourceHead.retentionMs ?? to.retentionMs,
     work: durable?.work,
   };
   const base = await createBase(to, head.owner);
@@ -94,7 +88,7 @@ export async function fork<State>(
   const { step, stepNumber } = source.record.meta;
   const parent = { run: from.run, version: source.record.version };
   const { schema } = currentState(from, source);
-  // With this record, the run can list its forks. Its key has `born`, so that a later run with the same id does not
+  // With this record, the run can list its forks. Its key has `uid`, so that a later run with the same id does not
   // match.
   const forked = metaOnlyRecord(from, forkKey(to.run, base.record.hash), { version: parent.version, at: to.now() });
   const first = {

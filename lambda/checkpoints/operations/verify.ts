@@ -25,7 +25,7 @@ export interface Verification {
   readonly problems: readonly Problem[];
   /** The number of checkpoints, and the oldest version from which all checkpoints are intact and linked. */
   readonly checkpoints: number;
-  readonly provenFrom: number | undefined;
+  readonly verifiedFrom: number | undefined;
   /**
    * The number of payloads read; undefined when the run's key is not available, so that only the hash chain is checked.
    */
@@ -34,7 +34,7 @@ export interface Verification {
    * Whether the run is encrypted, so that tampering is detected too. Otherwise only damage is detected, because a
    * writer to the storage can compute new hashes.
    */
-  readonly keyed: boolean;
+  readonly detectsTampering: boolean;
 }
 
 const MAX_ATTEMPTS = 3;
@@ -61,14 +61,14 @@ async function examineRun(at: RunContext): Promise<Verification & { readonly new
   problems.sort((a, b) => a.version - b.version);
   // An emptied checkpoint cannot be proven, and a problem leaves everything before it unproven.
   const empty = checkpoints.filter(({ meta }) => meta.emptied).map(({ version }) => version);
-  const newestUnproven = Math.max(0, ...empty, ...problems.map(({ version }) => version));
+  const newestUnverified = Math.max(0, ...empty, ...problems.map(({ version }) => version));
   return {
     ok: problems.length === 0,
     problems,
     checkpoints: checkpoints.length,
-    provenFrom: newestUnproven < newest ? newestUnproven + 1 : undefined,
+    verifiedFrom: newestUnverified < newest ? newestUnverified + 1 : undefined,
     payloads: contents?.payloads,
-    keyed: cipher?.isEncrypted === true,
+    detectsTampering: cipher?.isEncrypted === true,
     newest,
   };
 }
@@ -78,7 +78,7 @@ async function checkRecords(at: RunContext, head: HeadMeta) {
   const checkpoints: CheckpointRecord[] = [];
   const named: (NameMeta & { readonly name: string })[] = [];
   const problems: Problem[] = [];
-  let before = { version: 0, hash: head.born };
+  let before = { version: 0, hash: head.uid };
   for await (const stored of scanRecords(at)) {
     const key = parseKey(stored.key);
     if (typeof key !== 'object') continue;

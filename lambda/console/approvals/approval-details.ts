@@ -12,9 +12,9 @@ const MOST_BYTES = 1024 * 1024;
 
 /** The title of an approval request, its terms, and everything that it shows. */
 export function approvalDetails(approval: ApprovalDocument, showing: ShowOptions, now: Date): Html {
-  const { title, agent, ask, run, show, facts, changed } = approval;
+  const { title, agent, requestNumber, run, show, facts, changed } = approval;
   return html`<header>
-<p class="eyebrow">${agent === undefined ? 'A run' : userText(agent)} requests approval${ask > 1 && ` for the ${ordinal(ask)} time`} · run <span class="id">${userText(run)}</span></p>
+<p class="eyebrow">${agent === undefined ? 'A run' : userText(agent)} requests approval${requestNumber > 1 && ` for the ${ordinal(requestNumber)} time`} · run <span class="id">${userText(run)}</span></p>
 <h1>${userText(title)}</h1>
 </header>
 ${terms(approval, now)}
@@ -23,10 +23,10 @@ ${isThere(show) && card('shown', 'Details', show, showing)}
 ${isThere(facts) && card('facts', 'Facts', facts, showing)}`;
 }
 
-function terms({ askedAt, deadline, status, quorum, votes, endedAt }: ApprovalDocument, now: Date): Html {
+function terms({ requestedAt, deadline, status, quorum, votes, endedAt }: ApprovalDocument, now: Date): Html {
   const approvals = votes.filter(({ answer }) => answer === 'approve').length;
   return html`<dl class="facts" data-key="terms" data-quiet data-rev="${status} ${votes.length} ${deadline?.getTime()}">
-<div><dt>Requested</dt><dd>${relativeAndExactTime(askedAt, now)}</dd></div>
+<div><dt>Requested</dt><dd>${relativeAndExactTime(requestedAt, now)}</dd></div>
 ${
   status === 'PENDING'
     ? html`<div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>`

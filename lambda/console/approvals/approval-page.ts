@@ -47,14 +47,14 @@ ${problem && problemNotice(problem)}
 ${outcome(approval, run, { person, runUrl: hasRole(caller, VIEW_ROLES) ? PATHS.run(approval.run) : undefined, followUp: again, followUpUrl: again && `${PATHS.approval(again.run, again.id)}${queryString({ as })}`, now })}
 ${approvalDetails(approval, { payloadUrl }, now)}
 ${peopleSection(approval, now)}
-${isPending ? answering(caller, approval, person, given) : html`<div data-key="form" data-quiet data-rev="over"></div>`}
+${isPending ? answering(caller, approval, person, given) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}
 ${isPending && hasRole(caller, OPERATE_ROLES) && forOperators(approval)}`,
   });
 }
 
 /** Whether a caller can decide approvals at all, as a person or for others. */
-const mayAnswer = (caller: Caller): boolean =>
-  hasRole(caller, DECIDE_ROLES) && (caller.person !== undefined || caller.answersForOthers);
+const canDecide = (caller: Caller): boolean =>
+  hasRole(caller, DECIDE_ROLES) && (caller.person !== undefined || caller.decidesForOthers);
 
 function answering(
   caller: Caller,
@@ -64,16 +64,16 @@ function answering(
 ): Html {
   const who = answeringIn(caller, approval, person);
   if (who) return decideForm(approval, who, given);
-  const why = mayAnswer(caller)
+  const why = canDecide(caller)
     ? 'You are not an approver of this request.'
     : 'You can view this request, but not decide it.';
   return html`<p class="quiet" data-key="form" data-quiet data-rev="nobody ${approval.approvers.length}">${why}</p>`;
 }
 
 function answeringIn(caller: Caller, approval: ApprovalDocument, person: string | undefined): Deciders | undefined {
-  if (!mayAnswer(caller)) return undefined;
+  if (!canDecide(caller)) return undefined;
   const hasAnswered = approval.votes.some(({ by }) => by === person);
-  if (caller.answersForOthers) {
+  if (caller.decidesForOthers) {
     const groups = approval.approvers.filter(isGroup);
     const asked = approval.approvers.filter((approver) => !isGroup(approver));
     const people = asked.filter((approver) => !approval.votes.some(({ by }) => by === approver));
@@ -88,4 +88,4 @@ const forOperators = ({ run, id }: ApprovalDocument): Html =>
   html`<details class="card"><summary>Remind or withdraw</summary>
 <form method="post" action="${PATHS.approval(run, id)}/remind" class="stack"><p class="hint">Notifies the approvers again.</p><button>Send reminder</button></form>
 <form method="post" action="${PATHS.approval(run, id)}/withdraw" class="stack"><p class="hint">Closes the request. The agent continues as if it was rejected.</p>
-<div><label for="why">Reason</label><input id="why" name="why" required maxlength="500"></div><button class="reject">Withdraw request</button></form></details>`;
+<div><label for="reason">Reason</label><input id="reason" name="reason" required maxlength="500"></div><button class="reject">Withdraw request</button></form></details>`;

@@ -30,10 +30,10 @@ interface Choice {
 
 /** The form that submits a decision. It carries the hash of what is shown, and works without JavaScript. */
 export function decideForm(approval: ApprovalDocument, answering: Deciders, given: DecideFormValues = {}): Html {
-  return html`<section class="card" aria-labelledby="answer" data-key="form" data-quiet data-rev="form ${approval.shown}">
+  return html`<section class="card" aria-labelledby="answer" data-key="form" data-quiet data-rev="form ${approval.contentHash}">
 <h2 id="answer">Your decision</h2>
 <form method="post" class="stack">
-<input type="hidden" name="shown" value="${approval.shown}">
+<input type="hidden" name="contentHash" value="${approval.contentHash}">
 ${'as' in answering ? html`<p class="hint">You decide as ${userText(answering.as)}.</p>` : choice(answering, given)}
 <div><label for="comment">Comment <span class="quiet">(optional)</span></label>
 <textarea id="comment" name="comment" maxlength="10000" dir="auto">

@@ -38,7 +38,7 @@ export function inboxPage(view: InboxView): Html {
 <p class="lead">${person === undefined ? 'All pending approvals' : html`Pending approvals for ${userText(person)}`}, oldest first</p>
 </div></header>
 ${views(view)}
-${caller.answersForOthers && chooser(view)}
+${caller.decidesForOthers && chooser(view)}
 ${list(view)}`,
   });
 }
@@ -69,9 +69,9 @@ function chooser({ caller, person, groups }: InboxView): Html {
 }
 
 function list({ approvals, person, caller, now }: InboxView): Html {
-  const as = caller.answersForOthers ? person : undefined;
+  const as = caller.decidesForOthers ? person : undefined;
   const votes = approvals.reduce((sum, approval) => sum + approval.votes.length, 0);
-  const rev = `${approvals.length} ${approvals.at(-1)?.askedAt.getTime()} ${votes}`;
+  const rev = `${approvals.length} ${approvals.at(-1)?.requestedAt.getTime()} ${votes}`;
   return html`<div data-key="inbox" data-quiet data-rev="${rev}">${
     approvals.length === 0
       ? empty(caller)
@@ -80,12 +80,12 @@ function list({ approvals, person, caller, now }: InboxView): Html {
 }
 
 function item(approval: ApprovalDocument, as: string | undefined, now: Date): Html {
-  const { run, id, title, agent, askedAt, deadline, quorum, votes, approvers, changed } = approval;
+  const { run, id, title, agent, requestedAt, deadline, quorum, votes, approvers, changed } = approval;
   return html`<li>
 <div><h2><a href="${PATHS.approval(run, id)}${queryString({ as })}">${userText(title)}</a></h2>
 <p class="quiet">${agent !== undefined && html`${userText(agent)} · `}<span class="id">${userText(run)}</span> · approvers: ${nameList(approvers)}</p>
 ${changed && html`<p>Requested again because ${followUpSummary(changed)}</p>`}</div>
-<dl><div><dt>Waiting for</dt><dd>${elapsedTime(askedAt, now)} <span class="quiet">(since ${exactTime(askedAt)})</span></dd></div>
+<dl><div><dt>Waiting for</dt><dd>${elapsedTime(requestedAt, now)} <span class="quiet">(since ${exactTime(requestedAt)})</span></dd></div>
 <div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>
 ${quorum > 1 && html`<div><dt>Approvals</dt><dd>${votes.length} of ${quorum}</dd></div>`}</dl>
 </li>`;

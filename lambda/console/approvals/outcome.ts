@@ -27,7 +27,7 @@ export function outcome(
 ): Html {
   const own = approval.votes.find(({ by }) => by === person);
   const rev = `${approval.status} ${approval.votes.length} ${run.status} ${own?.answer} ${again?.status}`;
-  const shown = approval.status === 'PENDING' && !own ? false : told(approval, own?.answer, now);
+  const shown = approval.status === 'PENDING' && !own ? false : describeOutcome(approval, own?.answer, now);
   return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but requested again' : headline(approval, own), shown, again && asksAgain(again, againLink), runNow(run.status, approval.outcome, link))}</div>`;
 }
 
@@ -42,8 +42,8 @@ function asksAgain({ changed, status }: ApprovalDocument, link: string | undefin
   return html`${why}<p>${link === undefined ? 'The approvers receive a new link.' : html`<a class="button" href="${link}">${words}</a>`}</p>`;
 }
 
-const toneOf = ({ status }: ApprovalDocument): 'ok' | 'bad' | 'rest' | 'wait' =>
-  status === 'APPROVED' ? 'ok' : status === 'PENDING' ? 'wait' : 'rest';
+const toneOf = ({ status }: ApprovalDocument): 'ok' | 'bad' | 'neutral' | 'wait' =>
+  status === 'APPROVED' ? 'ok' : status === 'PENDING' ? 'wait' : 'neutral';
 
 function headline({ status, outcome: meant }: ApprovalDocument, own: { answer: string } | undefined): string {
   switch (status) {
@@ -60,14 +60,14 @@ function headline({ status, outcome: meant }: ApprovalDocument, own: { answer: s
   }
 }
 
-function told(approval: ApprovalDocument, own: string | undefined, now: Date): HtmlValue {
-  const { status, votes, endedAt, deadline, withdrawnBecause, outcome: meant } = approval;
+function describeOutcome(approval: ApprovalDocument, own: string | undefined, now: Date): HtmlValue {
+  const { status, votes, endedAt, deadline, withdrawalReason, outcome: meant } = approval;
   if (status === 'PENDING')
     return (
       own && html`<p>Your decision is recorded. ${remainingApprovals(approval)} needed before the run resumes.</p>`
     );
   const when = endedAt && html` ${relativeAndExactTime(endedAt, now)}`;
-  if (status === 'WITHDRAWN') return html`<p>Withdrawn${when}: ${userText(withdrawnBecause ?? 'no reason given')}</p>`;
+  if (status === 'WITHDRAWN') return html`<p>Withdrawn${when}: ${userText(withdrawalReason ?? 'no reason given')}</p>`;
   if (status === 'EXPIRED')
     return html`<p>The deadline was${deadline && html` ${relativeAndExactTime(deadline, now)}`}. ${MEANING[meant ?? 'reject']}</p>`;
   const deciders = votes.filter(({ answer }) => status !== 'REJECTED' || answer === 'reject').map(({ by }) => by);

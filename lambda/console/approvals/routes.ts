@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { isGroup } from '../../core/approval.ts';
+import { checkPerson, isGroup } from '../../core/approval.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Caller } from '../../http/caller.ts';
@@ -47,7 +47,7 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, telemetry }: Consol
     if (!newest) return context.body(null, 204);
     return htmlResponse(
       context,
-      inboxChanges({ ...(await inbox(context, now())), since: new Date(newest.touchedAt.getTime() + 1) }),
+      inboxChanges({ ...(await inbox(context, now())), since: new Date(newest.updatedAt.getTime() + 1) }),
     );
   });
 
@@ -62,16 +62,16 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, telemetry }: Consol
       context,
       async () => {
         const { approval } = await loaded(context, now());
-        const { answer: given, comment, shown } = form;
+        const { answer: given, comment, contentHash } = form;
         if (given !== 'approve' && given !== 'reject') throw invalidInput('`answer`', '"approve" or "reject"', given);
         const edits = form.edits === undefined ? undefined : parseDocument('Your changes', form.edits);
         const who = whoAnswers(caller, approval, form.member ?? form.by);
         await operator.decide(approval.run, {
           ...{ approval: approval.id, answer: given, ...who },
-          ...omitUndefined({ comment, shown, edits }),
+          ...omitUndefined({ comment, contentHash, edits }),
         });
         telemetry.count('DecisionRecorded');
-        const as = caller.answersForOthers ? who.by : undefined;
+        const as = caller.decidesForOthers ? who.by : undefined;
         return redirectTo(context, `${PATHS.approval(approval.run, approval.id)}${queryString({ as })}`);
       },
       async (problem) => approvalPage({ ...(await loaded(context, now())), problem, formValues: form }),
@@ -87,12 +87,12 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, telemetry }: Consol
 
   app.post(`${APPROVAL}/withdraw`, async (context) => {
     const { operator } = authorize(context, OPERATE_ROLES);
-    const { why = '' } = await readForm(context);
+    const { reason = '' } = await readForm(context);
     const [run, id] = [idFromPath(context), idFromPath(context, 2)];
     return submitForm(
       context,
       async () => {
-        await operator.withdraw(run, id, why);
+        await operator.withdraw(run, id, reason);
         return redirectTo(context, PATHS.approval(run, id));
       },
       async (problem) => approvalPage({ ...(await loaded(context, now())), problem }),
@@ -111,7 +111,7 @@ async function inbox(context: ConsoleContext, now: Date): Promise<InboxView> {
 /** The inbox that a caller sees: everybody's for an operator, their own for an approver, or that of a named person. */
 function whose(caller: Caller, as: string | undefined, groups: readonly string[]) {
   if (as !== undefined && as !== EVERYBODY && as !== caller.person) {
-    if (caller.answersForOthers) return { person: as, groups };
+    if (caller.decidesForOthers) return { person: checkPerson('The person of an inbox', as), groups };
     throw notAllowed('This inbox belongs to someone else. Open the inbox without `as` to see yours.');
   }
   if (hasRole(caller, OPERATE_ROLES) && (as === undefined || as === EVERYBODY))
@@ -125,16 +125,14 @@ async function loaded(context: ConsoleContext, now: Date): Promise<ApprovalPageO
   const { caller, operator } = authorize(context, APPROVAL_VIEW_ROLES);
   const { approval, run, followUp } = await operator.approvalInRun(idFromPath(context), idFromPath(context, 2));
   requireApprovalAccess(caller, approval);
-  const as = caller.answersForOthers ? context.req.query('as') : undefined;
+  const as = caller.decidesForOthers ? context.req.query('as') : undefined;
   return { caller, approval, run, followUp, as, now };
 }
 
 /** The person who decides: the caller, or a named person, who is trusted to be in every group that can decide. */
 function whoAnswers(caller: Caller, { approvers }: ApprovalDocument, by: string | undefined) {
-  if (!caller.answersForOthers || by === undefined) return requireDecider(caller);
+  if (!caller.decidesForOthers || by === undefined) return requireDecider(caller);
   const person = by.trim();
   // A person with two names would count twice.
-  if (!approvers.includes(person) && !/^user:./.test(person))
-    throw invalidInput('The person who decides', 'one of the approvers, or "user:" followed by a name', person);
-  return { by: person, groups: approvers.filter(isGroup) };
+  return { by: checkPerson('The person who decides', person), groups: approvers.filter(isGroup) };
 }

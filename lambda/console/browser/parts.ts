@@ -49,14 +49,14 @@ async function loadPart(part: HTMLElement, url: string): Promise<void> {
 
 async function loadMore(link: HTMLAnchorElement): Promise<void> {
   const container = link.closest<HTMLElement>('.more');
-  const piece = (await fetchPage(link.href).catch(() => undefined))?.getElementById('piece');
-  if (!piece || !container) {
+  const part = (await fetchPage(link.href).catch(() => undefined))?.getElementById('document-part');
+  if (!part || !container) {
     location.assign(link.href);
     return;
   }
   const box = document.createElement('div');
   box.tabIndex = -1;
-  replaceContent(box, piece);
+  replaceContent(box, part);
   container.replaceWith(box);
   box.focus({ preventScroll: true });
 }

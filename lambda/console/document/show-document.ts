@@ -25,7 +25,7 @@ export function showDocument(doc: Doc, options: ShowOptions = {}, position: Docu
   if (typeof doc === 'string') return showText(doc, position.level === 0);
   if (typeof doc !== 'object' || doc === null) return html`<span class="value">${String(doc)}</span>`;
   // A node that only resembles a truncation is shown as written.
-  const truncation = typeof partOf(doc, 'cut', 2) === 'number' ? parseTruncation(doc) : undefined;
+  const truncation = typeof partOf(doc, 'truncated', 2) === 'number' ? parseTruncation(doc) : undefined;
   if (truncation) return showTruncation(truncation, options, position);
   if (position.level >= MAX_LEVELS) return collapsed('Deeper levels', codeBlock(JSON.stringify(doc)));
   const special = specialOf(doc);

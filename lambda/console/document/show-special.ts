@@ -59,7 +59,7 @@ function showKnown(parts: List, node: NodeContext): Html | undefined {
       return isPayload(parts) ? showPayload(readPayloadRef(parts), options) : undefined;
     case 'shared':
       return html`${kindLabel(`object ${toText(first)}`)}${show(second, options, inside(2))}`;
-    case 'again':
+    case 'ref':
       return html`<span class="quiet">(object ${userText(toText(first))} again)</span>`;
     default:
       return undefined;

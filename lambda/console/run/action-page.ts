@@ -13,7 +13,7 @@ import { resultEditors } from './result-editors.ts';
 /** Confirmations that the page of a run shows after an action. */
 export const DONE_MESSAGES = {
   start: 'Run started.',
-  again: 'A run with this id already exists. This is that run.',
+  existing: 'A run with this id already exists. This is that run.',
   cancel: 'The run is being cancelled.',
   retry: 'The run resumes where it failed.',
   signal: 'Signal sent.',

@@ -99,7 +99,7 @@ function stateSection({ run, version, state }: CheckpointView): Html {
     specialOf(state) === 'undefined'
       ? html`<p class="quiet">This agent has no state.</p>`
       : html`<div class="doc">${showDocument(truncateToBytes(state, MAX_BYTES).value, options)}</div>`;
-  return html`<section class="card" id="memory" aria-labelledby="memory-title"><h2 id="memory-title">${messages ? 'Conversation' : 'State'}</h2>
+  return html`<section class="card" id="state" aria-labelledby="state-title"><h2 id="state-title">${messages ? 'Conversation' : 'State'}</h2>
 ${messages ? html`${conversation(messages, options)}<details><summary>Full state</summary>${shown}</details>` : shown}</section>`;
 }
 
@@ -121,9 +121,9 @@ ${rest > 0 && moreLink(options, { pointer: '', level: 0, from }, from + entries.
 function result(id: string, doc: Doc, options: ShowOptions): Html {
   const kind = isFields(doc) && typeof doc.kind === 'string' ? doc.kind : undefined;
   const brief = isFields(doc) && doc.value !== undefined ? doc.value : doc;
-  const piece = truncateToBytes(doc, MAX_RESULT_BYTES).value;
+  const truncated = truncateToBytes(doc, MAX_RESULT_BYTES).value;
   return html`<details class="result"><summary><span class="id">${userText(id)}</span>${kind !== undefined && html` <span class="tag">${userText(kind)}</span>`} <span class="quiet">${userText(show(brief))}</span></summary>
-<div class="doc">${showDocument(piece, options, { pointer: appendPointer('', id), level: 0, from: 0 })}</div></details>`;
+<div class="doc">${showDocument(truncated, options, { pointer: appendPointer('', id), level: 0, from: 0 })}</div></details>`;
 }
 
 /** The state alone, which the page of the run loads as a part. */
@@ -139,18 +139,18 @@ export function documentPartPage(
 ): Html | undefined {
   const { run, version, state, toolResults } = checkpoint;
   const whole = part === 'state' ? state : toolResults;
-  const piece = truncateDocument(whole, at, MAX_BYTES, { from });
-  if (!piece) return undefined;
+  const truncated = truncateDocument(whole, at, MAX_BYTES, { from });
+  if (!truncated) return undefined;
   const content =
     part === 'results' && at === ''
       ? resultList(run, version, toolResults, from)
-      : showDocument(piece.value, checkpointShowOptions(run, version, part), { pointer: at, level: 0, from });
+      : showDocument(truncated.value, checkpointShowOptions(run, version, part), { pointer: at, level: 0, from });
   return page({
     title: `Part of checkpoint ${version}`,
     caller,
     current: 'runs',
     body: html`${runBreadcrumbs(run, html`<a href="${PATHS.checkpoint(run, version)}">Checkpoint ${version}</a>`)}
 <h1>${part === 'state' ? 'State' : 'Results'} <span class="id">${userText(at)}</span>${from > 0 && html` <span class="quiet">from ${from.toLocaleString('en')}</span>`}</h1>
-<section class="card"><div class="doc" id="piece">${content}</div></section>`,
+<section class="card"><div class="doc" id="document-part">${content}</div></section>`,
   });
 }

@@ -18,10 +18,10 @@ export const lineagePage = (caller: Caller, run: string, lineage: Lineage): Html
 <section class="card" id="lineage" aria-labelledby="lineage-title"><h2 id="lineage-title">Forks</h2>${lineageTree(run, lineage)}</section>`,
   });
 
-function lineageTree(run: string, { root, isMore }: Lineage): Html {
+function lineageTree(run: string, { root, hasMore }: Lineage): Html {
   if (root.run === run && root.forks.length === 0)
     return html`<p class="quiet">No forks. Fork the run to try another path from any checkpoint.</p>`;
-  return html`<ul class="tree">${nodeItem(run, root)}</ul>${isMore && html`<p class="quiet">Not all forks are shown.</p>`}`;
+  return html`<ul class="tree">${nodeItem(run, root)}</ul>${hasMore && html`<p class="quiet">Not all forks are shown.</p>`}`;
 }
 
 function nodeItem(run: string, { run: id, status, fromVersion, forks }: LineageNode): Html {

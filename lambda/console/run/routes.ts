@@ -66,7 +66,7 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
     return htmlResponse(context, diffPage({ caller, run, before, after, diff: difference }));
   });
 
-  app.get('/runs/:run/questions', async (context) => {
+  app.get('/runs/:run/approvals', async (context) => {
     const [caller, operator, id] = authorizeViewer(context);
     return htmlResponse(context, runApprovalsPage(caller, id, await operator.approvals(id), now()));
   });
@@ -131,12 +131,12 @@ function parseKnownState({ req }: ConsoleContext): KnownState {
 
 async function checkpointResponse(context: ConsoleContext, view: CheckpointPageView): Promise<Response> {
   const { part, at = '', from } = context.req.query();
-  if (part === 'memory') return htmlResponse(context, statePage(view));
+  if (part === 'state-section') return htmlResponse(context, statePage(view));
   if (part !== 'state' && part !== 'results') return htmlResponse(context, checkpointPage(view));
-  const piece = documentPartPage(view, part, at, parseWholeNumber(from) ?? 0);
-  if (!piece)
+  const partPage = documentPartPage(view, part, at, parseWholeNumber(from) ?? 0);
+  if (!partPage)
     throw new HttpError(404, 'PART_NOT_FOUND', `The checkpoint has no value at "${at}". Check the JSON pointer.`);
-  return htmlResponse(context, piece);
+  return htmlResponse(context, partPage);
 }
 
 // Larger states are not edited by hand.

@@ -21,17 +21,17 @@ export const runApprovalsPage = (
     current: 'runs',
     body: html`${runBreadcrumbs(run)}
 <h1>Approvals</h1>
-<section class="card" id="questions" aria-labelledby="questions-title"><h2 id="questions-title">Approvals</h2>${
+<section class="card" id="approvals" aria-labelledby="approvals-title"><h2 id="approvals-title">Approvals</h2>${
       approvals.length === 0
         ? html`<p class="quiet">No approvals requested.</p>`
         : html`<ul class="votes">${approvals.map((approval) => approvalItem(approval, now))}</ul>`
     }</section>`,
   });
 
-function approvalItem({ run, id, title, status, askedAt, votes }: ApprovalDocument, now: Date): Html {
+function approvalItem({ run, id, title, status, requestedAt, votes }: ApprovalDocument, now: Date): Html {
   const decisions = votes.map(
     ({ by, answer }) => html`<span>${userText(by)} ${answer === 'approve' ? 'approved' : 'rejected'}</span>`,
   );
   return html`<li><p><a href="${PATHS.approval(run, id)}">${userText(title)}</a></p>
-<p class="line quiet">${statusBadge(status)}<span>requested ${relativeTime(askedAt, now)}</span>${decisions}</p></li>`;
+<p class="line quiet">${statusBadge(status)}<span>requested ${relativeTime(requestedAt, now)}</span>${decisions}</p></li>`;
 }

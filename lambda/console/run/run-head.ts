@@ -1,3 +1,4 @@
+import { toMilliseconds } from '../../core/duration.ts';
 import { hasEnded } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
 import { hasRole, OPERATE_ROLES } from '../../http/roles.ts';
@@ -6,6 +7,7 @@ import { truncateToBytes } from '../../operator/truncated-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { collapsed, pluralize, type ShowOptions } from '../document/show-options.ts';
 import { codeBlock } from '../document/show-text.ts';
+import { formatDuration } from '../format-time.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';
 import { notice } from '../notice.ts';
 import { PATHS, queryString, type RunPageName } from '../paths.ts';
@@ -25,7 +27,7 @@ export function runHead(run: RunView, caller: Caller, now: Date): Html {
   }${tags.map((tag) => html`<span class="tag">${userText(tag)}</span>`)}</p>
 </div>${hasRole(caller, OPERATE_ROLES) && actions(run)}</header>
 ${waitNotice(run, now)}
-${run.parked !== undefined && notice('bad', 'This run cannot resume with the deployed code', html`<p>${userText(run.parked)}</p>`)}
+${run.parkedReason !== undefined && notice('bad', 'This run cannot resume with the deployed code', html`<p>${userText(run.parkedReason)}</p>`)}
 ${run.error && (cancellationNotice(run, run.error) ?? failureNotice(run.error))}
 ${factList(run, now)}
 </div>`;
@@ -45,8 +47,8 @@ ${link('cancel', 'Cancel', run.isDurable && !isEnded && run.status !== 'ENDING')
 </div>`;
 }
 
-function waitNotice({ run, waits, status, openApprovals }: RunView, now: Date): Html | false {
-  const open = waits.filter(({ kind, name }) => kind !== 'approval' || openApprovals.includes(name));
+function waitNotice({ run, waits, status, pendingApprovals }: RunView, now: Date): Html | false {
+  const open = waits.filter(({ kind, name }) => kind !== 'approval' || pendingApprovals.includes(name));
   if (open.length === 0 || hasEnded(status)) return false;
   return notice(
     'wait',
@@ -73,24 +75,22 @@ function describeWait(run: string, { kind, name, until }: Wait, now: Date): Html
 }
 
 /** The notice of a cancelled run, which is not an error. */
-function cancellationNotice({ run, status }: RunView, error: NonNullable<RunView['error']>): Html | undefined {
-  const prefix = `Run "${run}" was cancelled`;
-  if (status !== 'CANCELLED' && !(status === 'ENDING' && error.message.startsWith(prefix))) return undefined;
-  const reason = error.message.startsWith(prefix)
-    ? error.message.slice(prefix.length).replace(/^[:.] ?/, '')
-    : error.message;
+function cancellationNotice({ status }: RunView, error: NonNullable<RunView['error']>): Html | undefined {
+  const isCancellation = error.code === 'RUN_CANCELLED';
+  if (status !== 'CANCELLED' && !(status === 'ENDING' && isCancellation)) return undefined;
+  const reason = isCancellation ? error.reason : error.message;
   return notice(
-    'rest',
+    'neutral',
     status === 'CANCELLED' ? 'Cancelled' : 'Being cancelled: completed steps are undone first',
-    reason !== '' && html`<div class="text" dir="auto">${revealHidden(reason)}</div>`,
+    reason !== undefined && html`<div class="text" dir="auto">${revealHidden(reason)}</div>`,
     notUndone(error),
   );
 }
 
 function failureNotice(error: NonNullable<RunView['error']>): Html {
-  const { name, message, stack, failedAt } = error;
+  const { name, message, stack, failedOperations } = error;
   return html`<div class="notice bad"><h2>${userText(name)}</h2><div class="text" dir="auto">${revealHidden(message)}</div>
-${failedAt.length > 0 && html`<p>Failed at ${failedAt.map((step, i) => html`${i > 0 && ', then '}<code>${userText(step)}</code>`)}.</p>`}
+${failedOperations.length > 0 && html`<p>Failed at ${failedOperations.map((step, i) => html`${i > 0 && ', then '}<code>${userText(step)}</code>`)}.</p>`}
 ${notUndone(error)}
 ${stack !== undefined && collapsed('Stack trace', codeBlock(stack))}</div>`;
 }
@@ -100,19 +100,19 @@ const notUndone = ({ notUndone: steps }: NonNullable<RunView['error']>): Html | 
   html`<p>Could not be undone: ${steps.map((step, i) => html`${i > 0 && ', '}<code>${userText(step)}</code>`)}.</p>`;
 
 function factList(run: RunView, now: Date): Html {
-  const { createdAt, touchedAt, version, step, stepNumber, lease, dueAt, deadline, deliveries, retentionSeconds } = run;
+  const { createdAt, updatedAt, version, step, stepNumber, lease, dueAt, deadline, deliveries, retention } = run;
   const fact = (label: string, value: HtmlValue) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
   const isHeld = lease !== undefined && lease.until > now;
   return html`<dl class="facts card">
 ${fact('Started', relativeAndExactTime(createdAt, now))}
-${fact('Last status change', relativeAndExactTime(touchedAt, now))}
+${fact('Last status change', relativeAndExactTime(updatedAt, now))}
 ${fact('Checkpoints', html`${version.toLocaleString('en')}${stepNumber > 0 && html` <span class="quiet">(${pluralize(stepNumber, 'step')})</span>`}`)}
 ${step !== undefined && fact('Last step', userText(step))}
 ${isHeld && fact('Running on', html`${userText(lease.by)}<span class="quiet">, lease ends ${relativeTime(lease.until, now)}</span>`)}
 ${dueAt && !hasEnded(run.status) && fact('Next check', relativeTime(dueAt, now))}
 ${deadline && !hasEnded(run.status) && fact('Deadline', relativeAndExactTime(deadline, now))}
 ${deliveries > 1 && fact('Delivery attempts', deliveries)}
-${retentionSeconds !== undefined && fact('Retention', pluralize(Math.round(retentionSeconds / 86_400), 'day'))}
+${retention && fact('Retention', formatDuration(toMilliseconds('`retention`', retention)))}
 ${run.encrypted && fact('Encrypted', run.shredded ? 'Yes, and the key is destroyed' : 'Yes')}
 </dl>`;
 }

@@ -78,8 +78,8 @@ function doneNotice({ status }: RunView, done: string | undefined): Html | false
 function lazySections({ run, version, status, isDurable }: RunView): Html {
   const part = (id: string, title: string, url: string, link: string, alone = '') =>
     html`<section class="card" id="${id}" aria-labelledby="${id}-title" data-key="${id}" data-rev="${status}" data-load="${url}${alone}"><h2 id="${id}-title">${title}</h2><p><a class="button" href="${url}">${link}</a></p></section>`;
-  return html`${part('memory', 'State', PATHS.checkpoint(run, version), 'Open the newest checkpoint', '?part=memory')}
-${isDurable && part('questions', 'Approvals', PATHS.ofRun(run, 'questions'), 'View approvals')}
+  return html`${part('state', 'State', PATHS.checkpoint(run, version), 'Open the newest checkpoint', '?part=state-section')}
+${isDurable && part('approvals', 'Approvals', PATHS.ofRun(run, 'approvals'), 'View approvals')}
 ${part('lineage', 'Forks', PATHS.ofRun(run, 'lineage'), 'View forks')}`;
 }
 
@@ -106,7 +106,7 @@ export function runChanges({ caller, run, checkpoints, now }: RunPageView, known
   return fragment(
     isLive ? liveUrl({ ...run, version }, totals, known.first, longest) : undefined,
     run.status === known.status ? '' : `Run status: ${statusLabel(run.status)}.`,
-    html`${hasEnded(run.status) && html`<div data-key="cancelling" data-quiet data-rev="over"></div>`}${runHead(run, caller, now)}
+    html`${hasEnded(run.status) && html`<div data-key="cancelling" data-quiet data-rev="ended"></div>`}${runHead(run, caller, now)}
 <ol data-list="strip">${fresh.map((span) => segment(run.run, span))}${currentSegment(run.run, current)}</ol>
 ${legend(totals, current, known.first === 1 ? 'Total' : `Checkpoints ${known.first} to ${version}`)}
 <table class="${timelineTableClass(longest)}" data-scale><tbody data-list="timeline">${fresh.map((span) => spanRow(run.run, span, now))}</tbody><tbody>${currentRow(current)}</tbody></table>

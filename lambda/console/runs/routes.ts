@@ -53,7 +53,7 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
     const from = Math.max((since ?? 0) - OVERLAP_MS, asked.since?.getTime() ?? 0);
     // Any status: a run on the page may have left the filtered status.
     const { runs } = await operator.runs({ ...asked, since: new Date(from), limit: 100 });
-    const isNew = runs.some(({ touchedAt }) => touchedAt.getTime() > (since ?? 0));
+    const isNew = runs.some(({ updatedAt }) => updatedAt.getTime() > (since ?? 0));
     const counts = isNew && now().getTime() - (counted ?? 0) > COUNT_INTERVAL_MS ? await operator.counts() : undefined;
     const changes = runsChanges({ ...form, ...omitUndefined({ status }) }, runs, {
       since: since ?? 0,
@@ -93,7 +93,7 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
         const started = await operator.start({ agent, input, ...omitUndefined({ id, owner, key, tags }) });
         return redirectTo(
           context,
-          `${PATHS.run(started.run)}${queryString({ done: started.isNew ? 'start' : 'again' })}`,
+          `${PATHS.run(started.run)}${queryString({ done: started.isNew ? 'start' : 'existing' })}`,
         );
       },
       async (problem) => startPage({ caller, agents: agentsOffered, formValues: form, problem, key: randomUUID() }),

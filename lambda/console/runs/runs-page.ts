@@ -30,7 +30,7 @@ export interface RunsView {
 export function runsPage(view: RunsView): Html {
   const { caller, form, found, counts, cursor, agents, now } = view;
   const isEmpty = found.runs.length === 0;
-  const since = newestTouchedAt(found.runs) ?? now.getTime();
+  const since = newestUpdatedAt(found.runs) ?? now.getTime();
   const live = cursor === undefined ? liveUrl(form, { since, counted: now.getTime(), isEmpty }) : undefined;
   return page({
     title: 'Runs',
@@ -60,11 +60,11 @@ export function runsChanges(
   if (runs.length === 0) return undefined;
   const matching = runs.filter(({ status }) => form.status === undefined || status === form.status);
   const live = liveUrl(form, {
-    since: Math.max(since, newestTouchedAt(runs) ?? 0),
+    since: Math.max(since, newestUpdatedAt(runs) ?? 0),
     counted: counts ? now.getTime() : counted,
     isEmpty: isEmpty && matching.length === 0,
   });
-  const changed = runs.filter(({ touchedAt }) => touchedAt.getTime() > since).length;
+  const changed = runs.filter(({ updatedAt }) => updatedAt.getTime() > since).length;
   const message = changed === 0 ? '' : changed === 1 ? 'One run changed.' : `${changed} runs changed.`;
   // Oldest first, since the script adds each new row at the top.
   const rows = runs.toReversed().map((run) => runRow(run, now, matching.includes(run)));
@@ -81,7 +81,7 @@ interface KnownList {
   readonly isEmpty: boolean;
 }
 
-const newestTouchedAt = (runs: readonly RunSummary[]): number | undefined => runs[0]?.touchedAt.getTime();
+const newestUpdatedAt = (runs: readonly RunSummary[]): number | undefined => runs[0]?.updatedAt.getTime();
 
 const liveUrl = (form: RunsForm, { since, counted, isEmpty }: KnownList): string =>
   `${PATHS.changes}${queryString({ ...form, since, counted, empty: isEmpty ? 'true' : undefined })}`;
@@ -97,7 +97,7 @@ ${shown.map((each) => tab(`${PATHS.runs}${queryString({ ...form, status: each })
 }
 
 /** A count, with `+` if counting stopped at its limit. */
-const formatCount = ({ count, isMore }: RunCount): string => `${count.toLocaleString('en')}${isMore ? '+' : ''}`;
+const formatCount = ({ count, hasMore }: RunCount): string => `${count.toLocaleString('en')}${hasMore ? '+' : ''}`;
 
 const runsTable = (
   runs: readonly RunSummary[],
@@ -110,16 +110,16 @@ const runsTable = (
 
 /** The row of a run. A run that no longer matches only updates a row that is already shown. */
 function runRow(run: RunSummary, now: Date, isMatching: boolean): Html {
-  const { status, agent, owner, tags, statusChange, createdAt, touchedAt } = run;
+  const { status, agent, owner, tags, statusChange, createdAt, updatedAt } = run;
   const cell = (label: string, content: Html | false) =>
     html`<td role="cell" data-label="${label}"${!content && html` class="bare"`}>${content}</td>`;
-  return html`<tr role="row" data-key="run:${run.run}" data-rev="${status} ${touchedAt.getTime()}"${!isMatching && html` data-known`}>
+  return html`<tr role="row" data-key="run:${run.run}" data-rev="${status} ${updatedAt.getTime()}"${!isMatching && html` data-known`}>
 <th role="rowheader" scope="row"><a class="id" href="${PATHS.run(run.run)}">${userText(run.run)}</a></th>
 <td role="cell">${statusBadge(status)}${statusChange.step !== undefined && html` <span class="quiet">${userText(statusChange.step)}</span>`}</td>
 ${cell('Agent', agent !== undefined && userText(agent))}
 ${cell('Owner', owner !== undefined && userText(owner))}
 ${cell('Tags', tags.length > 0 && html`${tags.map((tag) => html`<span class="tag">${userText(tag)}</span> `)}`)}
-${cell('Last change', relativeTime(touchedAt, now))}
+${cell('Last change', relativeTime(updatedAt, now))}
 ${cell('Started', relativeTime(createdAt, now))}
 </tr>`;
 }

@@ -25,7 +25,7 @@ export interface AgentOptions extends Omit<CheckpointStoreOptions, 'schema' | 'c
   /** @default the clock of the machine */
   readonly clock?: Clock;
   /** Numbers from 0 to 1, for the jitter of retry delays. @default Math.random */
-  readonly chance?: () => number;
+  readonly random?: () => number;
   /** Delivers a READY run to a process. @default none: the table's stream, a worker or a sweep delivers it */
   readonly deliver?: (delivery: Delivery) => Promise<void>;
   /** @default one line of JSON per entry on the console */
@@ -39,8 +39,8 @@ type Definition = AgentDefinition<never, unknown, unknown>;
 /** The options of the agent's checkpoint store, with the schema of its state. */
 export function toStoreOptions({ state }: Definition, options: AgentOptions): CheckpointStoreOptions {
   const { storage, clock = systemClock } = options;
-  const { tenant, types, keys, acceptUnencrypted, retentionSeconds, writer, runsInMemory } = options;
-  const explicit = { tenant, types, keys, acceptUnencrypted, retentionSeconds, writer, runsInMemory };
+  const { tenant, types, keys, acceptUnencrypted, retention, writer, runsInMemory } = options;
+  const explicit = { tenant, types, keys, acceptUnencrypted, retention, writer, runsInMemory };
   const { version, order, migrations, oldest } = state ?? {};
   return {
     ...(storage === undefined && optionsFromEnvironment()),
@@ -56,7 +56,7 @@ export function createRuntime(definition: Definition, options: AgentOptions): Ru
   return {
     contexts: contextFactory(storage, toStoreOptions(definition, options)),
     clock,
-    random: options.chance ?? Math.random,
+    random: options.random ?? Math.random,
     deliver: options.deliver,
     log: options.log ?? logJsonLine,
     probe: options.probe,

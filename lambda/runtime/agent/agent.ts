@@ -6,13 +6,15 @@ import type { Notifier } from '../approvals/due.ts';
 import { pauseAgent, unpauseAgent } from '../control/pause-agent.ts';
 import { retryFailed } from '../control/run-control.ts';
 import { startRun } from '../control/start-run.ts';
-import type { AgentDefinition, RunAgent, TurnAgent } from '../definition/agent-definition.ts';
+import type { Done } from '../definition/agent-context.ts';
+import type { AgentDefinition, DoneResult, RunAgent, TurnAgent } from '../definition/agent-definition.ts';
 import { agentMisuse } from '../definition/agent-errors.ts';
 import { checkRetryPolicy } from '../definition/retry-policy.ts';
+import type { SignalSchemas } from '../definition/signal-schemas.ts';
 import { validate } from '../definition/standard-schema.ts';
 import { drive } from '../execution/drive.ts';
 import { type Claimant, claim, type Skipped } from '../invocation/claim.ts';
-import type { InvocationEnd } from '../invocation/invocation.ts';
+import type { InvocationEnd } from '../invocation/invocation-end.ts';
 import { startLeaseRenewal } from '../invocation/lease.ts';
 import { type Delivery, deliver, type Runtime } from '../runtime.ts';
 import { deliverIfReady } from '../wake/wake.ts';
@@ -32,7 +34,8 @@ export interface StartOptions {
   readonly id?: string;
   readonly owner?: string;
   readonly tags?: readonly string[];
-  readonly retentionSeconds?: number;
+  /** How long the run is kept after its last write. @default the agent's retention */
+  readonly retention?: Duration;
   /** How long the run may take in total. @default the agent's timeout */
   readonly timeout?: Duration;
 }
@@ -46,9 +49,14 @@ type RunRef = Pick<Delivery, 'run'> & Partial<Delivery>;
 /** An agent of any input, state and result. */
 export interface AnyAgent {
   readonly name: string;
+  readonly description: string | undefined;
+  /** The example input of its definition. */
+  readonly example: unknown;
   readonly runtime: Runtime;
   /** Notifies approvers through the agent's own `notify` hook, if it has one. */
   readonly notifier: Notifier | undefined;
+  /** Validates an input with the agent's schema and returns the parsed value; throws SCHEMA_REFUSED otherwise. */
+  parseInput(input: unknown): Promise<unknown>;
   /** Claims a run and drives it until it ends, suspends or yields; handlers call this. */
   invoke(delivery: RunRef, claimant: Claimant): Promise<InvokeResult>;
   /** Notifies the approvers of an approval through the agent's own `notify` hook. */
@@ -66,35 +74,47 @@ export interface AnyAgent {
 }
 
 /** An agent whose runs you can start, inspect and control. */
-export interface Agent<Input = unknown, State = unknown, Result = unknown> extends AnyAgent {
+export interface Agent<
+  Input = unknown,
+  State = unknown,
+  Result = unknown,
+  Signals extends SignalSchemas = SignalSchemas,
+> extends AnyAgent {
   /** The checkpoints of its runs. */
   readonly store: CheckpointStore<State>;
-  /** Validates an input with the agent's schema and returns the parsed value; throws SCHEMA_REFUSED otherwise. */
-  parseInput(input: unknown): Promise<unknown>;
   /** Starts a run. The process that has the agent's handler or worker executes it. */
-  start(input: Input, options?: StartOptions): Promise<RunHandle<Result>>;
+  start(input: Input, options?: StartOptions): Promise<RunHandle<Result, Signals>>;
   /** A handle to a run by its id. Does not check that the run exists. */
-  run(id: string): RunHandle<Result>;
-  with(options: AgentOptions): Agent<Input, State, Result>;
+  run(id: string): RunHandle<Result, Signals>;
+  with(options: AgentOptions): Agent<Input, State, Result, Signals>;
 }
 
 /** Defines an agent: a function that survives crashes and waits, and the options that its runs use. */
-export function agent<Input, State, Result>(
-  definition: RunAgent<Input, State, Result>,
+export function agent<Input, State, Result, Signals extends SignalSchemas = SignalSchemas, RawInput = Input>(
+  definition: RunAgent<Input, State, Result, Signals, RawInput>,
   options?: AgentOptions,
-): Agent<Input, State, Result>;
-export function agent<Input, State, Result>(
-  definition: TurnAgent<Input, State, Result>,
+): Agent<RawInput, State, Result, Signals>;
+export function agent<
+  Input,
+  State,
+  // Inferred as a whole: from `Done<Result>`, the compiler would infer one of several results instead of their union.
+  Returned extends NoInfer<State> | Done<NoInfer<RawResult>> | void,
+  Result = DoneResult<Returned>,
+  Signals extends SignalSchemas = SignalSchemas,
+  RawInput = Input,
+  RawResult = unknown,
+>(
+  definition: TurnAgent<Input, State, Result, Signals, RawInput, Returned, RawResult>,
   options?: AgentOptions,
-): Agent<Input, State, Result>;
-export function agent<Input, State, Result>(
-  typedDefinition: AgentDefinition<Input, State, Result>,
+): Agent<RawInput, State, Result, Signals>;
+export function agent<Input, State, Result, Signals extends SignalSchemas>(
+  typedDefinition: AgentDefinition<Input, State, Result, Signals>,
   options: AgentOptions = {},
-): Agent<Input, State, Result> {
-  const definition = typedDefinition as AgentDefinition<never, unknown, unknown>;
+): Agent<Input, State, Result, Signals> {
+  const definition = typedDefinition as unknown as AgentDefinition<never, unknown, unknown>;
   checkDefinition(definition);
   checkTransactSupport(definition, options);
-  const { name } = definition;
+  const { name, description, example } = definition;
   const runtime = createRuntime(definition, options);
   const { contexts } = runtime;
   const notifier = notifierFor(definition, options);
@@ -110,6 +130,8 @@ export function agent<Input, State, Result>(
 
   return {
     name,
+    description,
+    example,
     runtime,
     notifier,
     store: createCheckpointStore<State>(() => contexts.forTenant(), toStoreOptions(definition, options)),
@@ -149,18 +171,26 @@ export function agent<Input, State, Result>(
     retryAll: ({ since }) => retryFailed(runtime, name, since),
     pause: async () => pauseAgent(await contexts.forTenant(), name),
     unpause: async () => unpauseAgent(await contexts.forTenant(), name),
-    with: (overrides) => agent(typedDefinition as RunAgent<Input, State, Result>, { ...options, ...overrides }),
+    with: (overrides) =>
+      agent(typedDefinition as RunAgent<Input, State, Result, Signals>, { ...options, ...overrides }),
   };
 }
 
 function checkDefinition(definition: AgentDefinition<never, unknown, unknown>): void {
-  const { name, run, turn, retry, timeout, maxAttempts } = Object(definition) as Partial<AgentDefinition>;
+  const { name, description, run, turn, retry, timeout, maxClaimsWithoutProgress } = Object(
+    definition,
+  ) as Partial<AgentDefinition>;
   if (typeof name !== 'string') throw invalidInput('The `name` of an agent', 'text', name);
   escapeId('agent', name);
+  if (!['string', 'undefined'].includes(typeof description))
+    throw invalidInput(`The \`description\` of agent "${name}"`, 'text', description);
   if ((typeof run === 'function') === (typeof turn === 'function'))
     throw agentMisuse(`Agent "${name}" must define exactly one of \`run\` and \`turn\`.`);
   if (retry) checkRetryPolicy(retry);
   if (timeout) toMilliseconds('`timeout`', timeout);
-  if (maxAttempts !== undefined && !(Number.isSafeInteger(maxAttempts) && maxAttempts >= 1))
-    throw invalidInput('`maxAttempts`', 'a whole number from 1', maxAttempts);
+  if (
+    maxClaimsWithoutProgress !== undefined &&
+    !(Number.isSafeInteger(maxClaimsWithoutProgress) && maxClaimsWithoutProgress >= 1)
+  )
+    throw invalidInput('`maxClaimsWithoutProgress`', 'a whole number from 1', maxClaimsWithoutProgress);
 }

@@ -1,12 +1,9 @@
+import type { Approver } from '../../core/approval.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { type AgentOptions, createRuntime } from '../agent/agent-options.ts';
-import { decideByToken, findByToken } from '../approvals/by-token.ts';
-import { decide, remind, withdraw } from '../approvals/decide.ts';
 import type { AnswerInput, DecideInput } from '../approvals/decide-input.ts';
-import { deliverDecided } from '../approvals/deliver-decided.ts';
-import { inbox, skipUnreadable } from '../approvals/inbox.ts';
-import { revokeToken } from '../approvals/tokens.ts';
-import { type ApprovalView, toApprovalView, viewApproval } from '../approvals/view.ts';
+import type { FoundApproval } from '../approvals/find-approval.ts';
+import type { ApprovalView } from '../approvals/view.ts';
 
 /** Which part of an inbox to list. */
 export interface InboxOptions {
@@ -19,7 +16,7 @@ export interface InboxOptions {
 /** The approvals of one tenant, for programs that show and decide them: a portal, a chat bot, an email gateway. */
 export interface Approvals {
   /** The pending approvals that a person can decide, directly or through groups, oldest first. */
-  inbox(person: string, options?: InboxOptions): AsyncIterable<ApprovalView>;
+  inbox(person: Approver, options?: InboxOptions): AsyncIterable<ApprovalView>;
   view(run: string, approval: string): Promise<ApprovalView>;
   /** Records a decision. The caller must have authenticated `by` and `groups`: they are not checked here. */
   decide(run: string, input: DecideInput): Promise<ApprovalView>;
@@ -37,9 +34,15 @@ export interface Approvals {
 export function approvals(options: AgentOptions = {}): Approvals {
   const runtime = createRuntime({ name: 'approvals', run: () => {} }, options);
   const { contexts } = runtime;
+  /** Applies a decision, and delivers the run if it is ready. */
+  const applyDecision = async (apply: (actions: ApprovalActions) => Promise<FoundApproval>): Promise<ApprovalView> => {
+    const actions = await loadActions();
+    return actions.toApprovalView(await actions.deliverDecided(runtime, await apply(actions)));
+  };
   return {
     async *inbox(person, { limit = Infinity, groups } = {}) {
       if (!(limit > 0)) throw invalidInput('`limit`', 'a number above 0', limit);
+      const { inbox, skipUnreadable, toApprovalView } = await loadActions();
       let listed = 0;
       for await (const found of inbox(await contexts.forTenant(), person, { groups })) {
         const view = await skipUnreadable(toApprovalView(found), found);
@@ -48,15 +51,23 @@ export function approvals(options: AgentOptions = {}): Approvals {
         if (++listed >= limit) return;
       }
     },
-    view: async (run, approval) => viewApproval(await contexts.forRun(run), approval),
-    decide: async (run, input) =>
-      toApprovalView(await deliverDecided(runtime, await decide(await contexts.forRun(run), input))),
-    withdraw: async (run, approval, reason) =>
-      toApprovalView(await deliverDecided(runtime, await withdraw(await contexts.forRun(run), approval, reason))),
-    remind: async (run, approval) => toApprovalView(await remind(await contexts.forRun(run), approval)),
-    viewByToken: async (token) => toApprovalView(await findByToken(await contexts.forTenant(), token)),
-    decideByToken: async (token, answer) =>
-      toApprovalView(await deliverDecided(runtime, await decideByToken(await contexts.forTenant(), token, answer))),
-    revokeToken: async (token) => revokeToken(await contexts.forTenant(), token),
+    view: async (run, approval) => (await loadActions()).viewApproval(await contexts.forRun(run), approval),
+    decide: (run, input) => applyDecision(async ({ decide }) => decide(await contexts.forRun(run), input)),
+    withdraw: (run, approval, reason) =>
+      applyDecision(async ({ withdraw }) => withdraw(await contexts.forRun(run), approval, reason)),
+    async remind(run, approval) {
+      const { remind, toApprovalView } = await loadActions();
+      return toApprovalView(await remind(await contexts.forRun(run), approval));
+    },
+    async viewByToken(token) {
+      const { findByToken, toApprovalView } = await loadActions();
+      return toApprovalView(await findByToken(await contexts.forTenant(), token));
+    },
+    decideByToken: (token, answer) =>
+      applyDecision(async ({ decideByToken }) => decideByToken(await contexts.forTenant(), token, answer)),
+    revokeToken: async (token) => (await loadActions()).revokeToken(await contexts.forTenant(), token),
   };
 }
+
+const loadActions = () => import('../approvals/approval-actions.ts');
+type ApprovalActions = Awaited<ReturnType<typeof loadActions>>;

@@ -30,8 +30,8 @@ interface InvocableAgent {
   notify(delivery: { readonly run: string; readonly tenant?: string }, approval: string): Promise<unknown>;
 }
 
-// Leaves time for the last write and its response before Lambda stops the function.
-const SHUTDOWN_MARGIN_MS = 500;
+/** How long before Lambda stops the function an invocation has to end, to leave time for its last write. */
+export const SHUTDOWN_MARGIN_MS = 500;
 
 /** Invokes the agent for the run that the event names; throws when Lambda should retry the invocation. */
 export const lambdaHandler =

@@ -7,11 +7,12 @@ import type { ApprovalView } from '../approvals/view.ts';
 import type { RewindOptions } from '../control/rewind-and-fork.ts';
 import { cancelRun, retryRun, signalRun, waitForResult, waitForStatus } from '../control/run-control.ts';
 import type { AgentDefinition } from '../definition/agent-definition.ts';
+import type { SignalArguments, SignalName, SignalSchemas } from '../definition/signal-schemas.ts';
 import { validate } from '../definition/standard-schema.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Reads and controls one run. */
-export interface RunHandle<Result = unknown> {
+export interface RunHandle<Result = unknown, Signals extends SignalSchemas = SignalSchemas> {
   readonly id: string;
   status(): Promise<Status>;
   /** Waits for a status; throws TIMED_OUT when the timeout passes first, and RUN_ENDED when the run ends otherwise. */
@@ -19,7 +20,10 @@ export interface RunHandle<Result = unknown> {
   /** Waits until the run has ended and returns its result; throws RUN_FAILED, or RUN_CANCELLED. */
   result(options?: { readonly timeout?: Duration }): Promise<Result>;
   /** Sends a signal. Returns false, and changes nothing, when a signal with the same id was sent before. */
-  signal(name: string, value?: unknown, options?: { readonly id?: string }): Promise<boolean>;
+  signal<Name extends SignalName<Signals>>(
+    name: Name,
+    ...args: SignalArguments<Signals, Name, { readonly id?: string }>
+  ): Promise<boolean>;
   /** Cancels the run; returns ENDING while completed steps are being undone. */
   cancel(reason?: string): Promise<Status>;
   /** Resumes a FAILED run at the operation that failed. */
@@ -27,7 +31,7 @@ export interface RunHandle<Result = unknown> {
   /** Resumes the run from an earlier checkpoint. */
   rewind(to: CheckpointSelector, options?: RewindOptions): Promise<void>;
   /** Starts a new run from a checkpoint of this one. */
-  fork(options?: ForkOptions): Promise<RunHandle<Result>>;
+  fork(options?: ForkOptions): Promise<RunHandle<Result, Signals>>;
   /** The pending approvals of the run. */
   approvals(): Promise<readonly ApprovalView[]>;
   /** Records a decision. The caller must have authenticated `by` and `groups`: they are not checked here. */
@@ -35,11 +39,11 @@ export interface RunHandle<Result = unknown> {
 }
 
 /** A handle to a run by its id. Does not check that the run exists. */
-export function createRunHandle<Result>(
+export function createRunHandle<Result, Signals extends SignalSchemas>(
   runtime: Runtime,
   definition: AgentDefinition<never, unknown, unknown>,
   id: string,
-): RunHandle<Result> {
+): RunHandle<Result, Signals> {
   const runContext = () => runtime.contexts.forRun(id);
   return {
     id,
@@ -50,7 +54,7 @@ export function createRunHandle<Result>(
         throw new WaitstateError('RUN_ENDED', `Run "${id}" has ended as ${reached}; it cannot become ${status}.`);
     },
     result: async ({ timeout } = {}) => (await waitForResult(runtime, id, timeout)) as Result,
-    async signal(name, value, options = {}) {
+    async signal(name: string, value?: unknown, options: { readonly id?: string } = {}) {
       const checked = await validate(`Signal "${name}"`, definition.signals?.[name], value);
       return signalRun(runtime, id, { name, value: checked, id: options.id });
     },

@@ -2,7 +2,6 @@ import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import type { RecordStore } from '../../storage/ports.ts';
 import { readyRuns } from '../control/ready-runs.ts';
-import { sweepDue } from '../control/sweep.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
 import type { AnyAgent } from './agent.ts';
 import { poll } from './poll.ts';
@@ -57,7 +56,7 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
     const agentToRun = agentsByName.get(agent);
     if (!agentToRun || inFlight.has(id) || inFlight.size >= concurrency || stopping.signal.aborted) return;
     const by = `${process.pid} ${id} ${clock.now()}`;
-    const claimant = { by, until: clock.now() + timeoutMs, leaseMs: WORKER_LEASE_MS };
+    const claimant = { by, until: clock.now() + timeoutMs, lease: { milliseconds: WORKER_LEASE_MS } };
     const invoked = agentToRun.invoke({ tenant, run }, claimant).then((outcome) => {
       if (outcome.end === 'failed') throw outcome.error;
     });
@@ -77,6 +76,7 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
     notifierFor: (name = '') => (agentsByName.has(name) ? agentsByName.get(name)?.notifier : ('unknown' as const)),
   };
   const sweepAll = async () => {
+    const { sweepDue } = await import('../control/sweep.ts');
     for (const runtime of await runtimePerStorage(agents))
       await sweepDue({ runtime: { ...runtime, deliver }, ...sweepOptions });
   };

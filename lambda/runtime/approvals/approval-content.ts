@@ -10,7 +10,7 @@ import {
   type RunContext,
   sideText,
 } from '../../checkpoints/engine.ts';
-import type { VoteAnswer } from '../../core/approval.ts';
+import type { Person, VoteAnswer } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { type Approval, damagedApproval } from './approval-meta.ts';
@@ -24,7 +24,7 @@ export interface ApprovalContent {
 }
 
 /** The same as documents: JSON in which `$` nodes stand for values that JSON lacks. */
-export type ShownDoc = {
+export type ContentDoc = {
   readonly title: string;
   readonly show?: Doc;
   readonly facts?: Fields;
@@ -32,7 +32,7 @@ export type ShownDoc = {
 };
 
 /** The hash of what approvers see, in hex: SHA-256 of the stored text, or an HMAC with the key of an encrypted run. */
-export const contentHash = (cipher: RunCipher, text: string): string => cipher.hash().update(text).digest('hex');
+export const hashContent = (cipher: RunCipher, text: string): string => cipher.hash().update(text).digest('hex');
 
 /** What approvers see, as the text that is stored. */
 export async function readContentText(at: RunContext, cipher: RunCipher, record: StoredRecord): Promise<string> {
@@ -41,7 +41,7 @@ export async function readContentText(at: RunContext, cipher: RunCipher, record:
   return text;
 }
 
-/** Reads what approvers see, as values; throws DAMAGED if it does not match the `shown` hash. */
+/** Reads what approvers see, as values; throws DAMAGED if it does not match the `contentHash`. */
 export async function readApprovalContent(
   at: RunContext,
   cipher: RunCipher,
@@ -57,15 +57,16 @@ export async function readApprovalDocument(
   at: RunContext,
   cipher: RunCipher,
   { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
-): Promise<ShownDoc> {
+): Promise<ContentDoc> {
   const text = await readContentText(at, cipher, stored);
-  if (contentHash(cipher, text) !== meta.shown) throw damagedApproval(stored, 'its content does not match its hash');
-  return parse(text) as ShownDoc;
+  if (hashContent(cipher, text) !== meta.contentHash)
+    throw damagedApproval(stored, 'its content does not match its hash');
+  return parse(text) as ContentDoc;
 }
 
 /** The vote of one person, with comment and edits. */
 export interface VoteView {
-  readonly by: string;
+  readonly by: Person;
   readonly as?: string;
   readonly answer: VoteAnswer;
   readonly at: Date;
@@ -80,7 +81,7 @@ export interface VoteContent {
 }
 
 // Bound to the approval and the person, so that nobody can move a comment to another vote.
-const voteBinding = (key: string, by: string): string => `said ${key} ${by}`;
+const voteBinding = (key: string, by: string): string => `vote ${key} ${by}`;
 
 /** Encrypts comment and edits of a vote with the key of the run; plain text if the run is not encrypted. */
 export const encryptVoteContent = (
@@ -97,8 +98,8 @@ export function readVotes(
   cipher: RunCipher,
   { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
 ): readonly VoteView[] {
-  return meta.votes.map(({ by, as, answer, at: when, said }) => {
-    const { comment, edits } = said === undefined ? {} : decryptVoteContent(at, cipher, stored, by, said);
+  return meta.votes.map(({ by, as, answer, at: when, content }) => {
+    const { comment, edits } = content === undefined ? {} : decryptVoteContent(at, cipher, stored, by, content);
     return { by, answer, at: new Date(when), ...omitUndefined({ as, comment, edits }) };
   });
 }
@@ -108,12 +109,13 @@ function decryptVoteContent(
   cipher: RunCipher,
   stored: StoredRecord,
   by: string,
-  said: string,
+  content: string,
 ): VoteContent {
   // Anybody could have written plain text.
-  if (cipher.isEncrypted && !said.startsWith('~')) throw damagedApproval(stored, `the vote of ${by} is not encrypted`);
+  if (cipher.isEncrypted && !content.startsWith('~'))
+    throw damagedApproval(stored, `the vote of ${by} is not encrypted`);
   try {
-    return Object(decryptText(at, cipher, voteBinding(stored.key, by), said));
+    return Object(decryptText(at, cipher, voteBinding(stored.key, by), content));
   } catch (error) {
     throw damagedApproval(stored, `the vote of ${by} cannot be decrypted`, error);
   }

@@ -39,17 +39,17 @@ const VOTE_CHECKS: Readonly<Record<keyof Vote, Check>> = {
   as: optional(isNonEmptyText),
   answer: isOneOf('approve', 'reject'),
   at: isTimestamp,
-  said: optional(isText),
+  content: optional(isText),
 };
 
 const APPROVAL_CHECKS: Readonly<Record<keyof ApprovalMeta, Check>> = {
   agent: optional(isText),
   name: isText,
-  ask: isCount,
-  shown: isNonEmptyText,
+  requestNumber: isCount,
+  contentHash: isNonEmptyText,
   approvers: (value) => isListOf(isNonEmptyText)(value) && Object(value).length > 0,
   quorum: (value) => isCount(value) && Number(value) > 0,
-  askedAt: isTimestamp,
+  requestedAt: isTimestamp,
   deadline: optional(isTimestamp),
   timeoutMs: optional(isTimestamp),
   remindAfterMs: optional((value) => isTimestamp(value) && Number(value) > 0),
@@ -61,13 +61,13 @@ const APPROVAL_CHECKS: Readonly<Record<keyof ApprovalMeta, Check>> = {
   votes: isListOf((vote) => passesAll(VOTE_CHECKS, vote)),
   endedAt: optional(isTimestamp),
   outcome: optional(isOneOf('approve', 'reject', 'fail')),
-  told: optional(isTimestamp),
+  notifiedAt: optional(isTimestamp),
   reminders: optional(isCount),
   escalatedAt: optional(isTimestamp),
-  tell: optional(isOneOf('asked', 'reminder', 'escalation')),
-  tellTries: optional(isCount),
-  tellAt: optional(isTimestamp),
-  withdrawnBecause: optional(isText),
+  pendingNotification: optional(isOneOf('requested', 'reminder', 'escalated')),
+  notifyAttempts: optional(isCount),
+  notifyAt: optional(isTimestamp),
+  withdrawalReason: optional(isText),
 };
 
 /** The unencrypted fields of an approval; throws DAMAGED if one is malformed, or if status and outcome disagree. */

@@ -26,7 +26,7 @@ import {
   timeOrder,
 } from '../../storage/keys.ts';
 import type { ListEntries, StoredRecord, Write } from '../../storage/ports.ts';
-import { contentHash, readContentText } from './approval-content.ts';
+import { hashContent, readContentText } from './approval-content.ts';
 import { type Approval, readApprovalMeta } from './approval-meta.ts';
 
 /**
@@ -35,8 +35,8 @@ import { type Approval, readApprovalMeta } from './approval-meta.ts';
  */
 export const toApprovalId = (
   id: string,
-  { rewinds = 0, ask }: { readonly rewinds?: number | undefined; readonly ask: number },
-): string => id + (rewinds > 0 ? `~r${rewinds}` : '') + (ask > 1 ? `~${ask}` : '');
+  { rewinds = 0, requestNumber }: { readonly rewinds?: number | undefined; readonly requestNumber: number },
+): string => id + (rewinds > 0 ? `~r${rewinds}` : '') + (requestNumber > 1 ? `~${requestNumber}` : '');
 
 /** Parses the record of an approval. */
 export function readApproval(stored: StoredRecord): Approval {
@@ -66,7 +66,7 @@ export interface ApprovalOrigin {
   /** The name in the agent's code. */
   readonly name: string;
   /** 1 for the first request, 2 when people are asked again, and so on. */
-  readonly ask: number;
+  readonly requestNumber: number;
   /** The facts of the previous request, and the current ones. */
   readonly changed?: { readonly before: unknown; readonly after: unknown } | undefined;
 }
@@ -77,15 +77,15 @@ export async function createApprovalWrites(
   cipher: RunCipher,
   id: string,
   request: ApprovalRequest,
-  { agent, name, ask, changed }: ApprovalOrigin,
+  { agent, name, requestNumber, changed }: ApprovalOrigin,
 ): Promise<readonly Write[]> {
   const terms = checkApprovalRequest(request);
   const { title, show, facts } = request;
   const value = omitUndefined({ title, show, facts, changed });
   const kept = await sideRecord(at, cipher, approvalKey(id), {}, value);
   // The hash of exactly the text that is stored, so that the record proves what people saw.
-  const shown = contentHash(cipher, await readContentText(at, cipher, kept));
-  const meta = newApproval({ agent, name, ask, shown }, terms, at.now());
+  const contentHash = hashContent(cipher, await readContentText(at, cipher, kept));
+  const meta = newApproval({ agent, name, requestNumber, contentHash }, terms, at.now());
   const inboxes = inboxWrites(at, id, undefined, meta);
   return [{ put: withMeta(kept, meta, approvalListEntries(at, meta)), when: 'absent' }, ...inboxes];
 }
@@ -123,9 +123,9 @@ function approvalListEntries({ tenant, partition }: RunContext, meta: ApprovalMe
   };
 }
 
-const inboxEntry = (tenant: string, approver: string, { askedAt }: ApprovalMeta) => ({
+const inboxEntry = (tenant: string, approver: string, { requestedAt }: ApprovalMeta) => ({
   group: inboxGroup(tenant, approver),
-  order: timeOrder(askedAt),
+  order: timeOrder(requestedAt),
 });
 
 /** The record of the approval is the inbox entry of the first approver; every other approver has a record. */
@@ -143,11 +143,11 @@ function inboxWrites(at: RunContext, id: string, before: ApprovalMeta | undefine
 }
 
 function inboxRecord(at: RunContext, id: string, approver: string, meta: ApprovalMeta): StoredRecord {
-  const { askedAt, ask } = meta;
+  const { requestedAt, requestNumber } = meta;
   const record = metaOnlyRecord(
     at,
     inboxKey(id, approver),
-    { askedAt, ask },
+    { requestedAt, requestNumber },
     { owner: inboxEntry(at.tenant, approver, meta) },
   );
   // Derived from the content, so that the record can be removed without reading it.

@@ -1,4 +1,5 @@
 import { type Context, toRunContext } from '../../checkpoints/engine.ts';
+import type { Person } from '../../core/approval.ts';
 import { type ErrorCode, isWaitstateError, RUN_GONE_CODES } from '../../core/errors.ts';
 import type { ChangedApproval } from './change-approval.ts';
 import { decide } from './decide.ts';
@@ -7,7 +8,7 @@ import { type FoundApproval, findApproval } from './find-approval.ts';
 import { linkNotFound, resolveToken, type TokenMeta } from './tokens.ts';
 
 /** An approval, and the person whose approval link led to it. */
-export type Linked<Found extends FoundApproval = FoundApproval> = Found & { readonly person: string };
+export type Linked<Found extends FoundApproval = FoundApproval> = Found & { readonly person: Person };
 
 /** Finds the approval of a link, pending or ended. If anything of it is gone, the link does not say what. */
 export async function findByToken(context: Context, token: string): Promise<Linked> {
@@ -28,10 +29,10 @@ export async function decideByToken(
   return toLinked(link, await hideWhatIsGone(decide(found.at, input, found)));
 }
 
-async function findLinked(context: Context, { tenant, run, approval, born }: TokenMeta): Promise<FoundApproval> {
+async function findLinked(context: Context, { tenant, run, approval, runUid }: TokenMeta): Promise<FoundApproval> {
   const found = await findApproval(toRunContext(context, tenant, run), approval);
   // Another run may have been started under the same id.
-  if (found.head.born !== born) throw linkNotFound();
+  if (found.head.uid !== runUid) throw linkNotFound();
   return found;
 }
 

@@ -31,9 +31,9 @@ export async function changeApproval(
 }
 
 /** Reads an approval again; the same ids in a run that was deleted and started again are another approval. */
-async function findAgain({ at, approval: { id }, head: { born } }: FoundApproval): Promise<FoundApproval> {
+async function findAgain({ at, approval: { id }, head: { uid } }: FoundApproval): Promise<FoundApproval> {
   const again = await findApproval(at, id);
-  if (again.head.born !== born) throw approvalNotFound(at, id);
+  if (again.head.uid !== uid) throw approvalNotFound(at, id);
   return again;
 }
 

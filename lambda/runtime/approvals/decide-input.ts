@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ApprovalMeta, isGroup, type VoteAnswer } from '../../core/approval.ts';
-import { checkApprover } from '../../core/approval-request.ts';
+import { type ApprovalMeta, checkPerson, isGroup, type Person, type VoteAnswer } from '../../core/approval.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import type { VoteContent } from './approval-content.ts';
 
@@ -12,14 +12,15 @@ export interface AnswerInput extends VoteContent {
   /** Changes to the request: JSON of at most 64 KB. Only for approvals that are editable. */
   readonly edits?: unknown;
   /** The hash of what the approver saw; a decision on anything else is refused. */
-  readonly shown?: string | undefined;
+  readonly contentHash?: string | undefined;
 }
 
 /** A decision, and who makes it. The caller must have authenticated `by` and `groups`. */
 export interface DecideInput extends AnswerInput {
   /** The id of the approval. */
   readonly approval: string;
-  readonly by: string;
+  /** The person who decides, such as `user:ann`. */
+  readonly by: Person;
   /** The groups that the person belongs to, such as `group:finance`. */
   readonly groups?: readonly string[] | undefined;
 }
@@ -32,15 +33,15 @@ const MAX_VOTES_BYTES = 200 * 1024;
 
 /** Refuses a malformed decision before anything is read. */
 export function checkDecision(input: DecideInput): void {
-  const { by, groups = [], answer, comment, edits, shown } = Object(input) as Partial<DecideInput>;
-  if (isGroup(checkApprover(by))) throw invalidInput('Who decides', 'a person, not a group', by);
+  const { by, groups = [], answer, comment, edits, contentHash } = Object(input) as Partial<DecideInput>;
+  checkPerson('`by`', by);
   if (!Array.isArray(groups) || !groups.every((group) => typeof group === 'string' && isGroup(group)))
     throw invalidInput('`groups`', 'a list such as ["group:finance"]', groups);
   if (answer !== 'approve' && answer !== 'reject') throw invalidInput('`answer`', '"approve" or "reject"', answer);
   if (comment !== undefined && (typeof comment !== 'string' || comment.length > MAX_COMMENT_CHARACTERS))
     throw invalidInput('`comment`', `text of at most ${MAX_COMMENT_CHARACTERS} characters`, comment);
-  if (shown !== undefined && typeof shown !== 'string')
-    throw invalidInput('`shown`', 'the `shown` hash of the approval', shown);
+  if (contentHash !== undefined && typeof contentHash !== 'string')
+    throw invalidInput('`contentHash`', 'the `contentHash` of the approval', contentHash);
   if (edits !== undefined) checkEdits(edits);
 }
 
@@ -64,16 +65,19 @@ const isWithinDepth = (value: unknown, levels: number): boolean =>
   (levels > 0 && Object.values(value).every((inner) => isWithinDepth(inner, levels - 1)));
 
 /** Refuses a decision on something other than what was shown, and edits of an approval that is not editable. */
-export function checkShownAndEditable(meta: ApprovalMeta, { shown, edits }: AnswerInput): void {
-  if (shown !== undefined && shown !== meta.shown)
-    throw invalidInput('`shown`', `${meta.shown}, the hash of the current request (read it again, then decide)`, shown);
+export function checkHashAndEditable(meta: ApprovalMeta, { contentHash, edits }: AnswerInput): void {
+  if (contentHash !== undefined && contentHash !== meta.contentHash)
+    throw new WaitstateError(
+      'INVALID_INPUT',
+      `The approval request "${meta.name}" has changed since you loaded it, so your decision was not recorded. Load the current request and decide again.`,
+    );
   if (edits !== undefined && !meta.editable)
     throw invalidInput('`edits`', 'absent: this approval cannot be edited. Reject it, and say why', edits);
 }
 
 /** Refuses comments and edits that make all votes of an approval too large to store. */
 export function checkVotesSize({ votes }: ApprovalMeta): void {
-  const bytes = votes.reduce((sum, { said = '' }) => sum + Buffer.byteLength(said), 0);
+  const bytes = votes.reduce((sum, { content = '' }) => sum + Buffer.byteLength(content), 0);
   if (bytes > MAX_VOTES_BYTES)
     throw invalidInput(
       'The comments and edits of all approvers',

@@ -13,7 +13,7 @@ import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { encryptVoteContent } from './approval-content.ts';
 import { type ChangedApproval, changeApproval } from './change-approval.ts';
-import { checkDecision, checkShownAndEditable, checkVotesSize, type DecideInput } from './decide-input.ts';
+import { checkDecision, checkHashAndEditable, checkVotesSize, type DecideInput } from './decide-input.ts';
 import { type FoundApproval, findApproval } from './find-approval.ts';
 
 /**
@@ -33,11 +33,11 @@ export async function decide(at: RunContext, input: DecideInput, known?: FoundAp
     // The expiry is written before the decision is refused, so that the next reader does not find it pending.
     expired = meta.status === 'PENDING' && now.status === 'EXPIRED' ? now : undefined;
     if (expired) return expired;
-    checkShownAndEditable(meta, input);
-    const said = encryptedVoteContent(at, await current.cipher(), current.approval.stored.key, input);
+    checkHashAndEditable(meta, input);
+    const content = encryptedVoteContent(at, await current.cipher(), current.approval.stored.key, input);
     const { by, answer } = input;
-    const voted = castVote(meta, { by, ...allowed, answer, at: at.now(), ...omitUndefined({ said }) });
-    if (said !== undefined) checkVotesSize(voted);
+    const voted = castVote(meta, { by, ...allowed, answer, at: at.now(), ...omitUndefined({ content }) });
+    if (content !== undefined) checkVotesSize(voted);
     return voted;
   });
   if (expired) throw approvalExpired(expired);
@@ -59,7 +59,7 @@ const MAX_REASON_CHARACTERS = 500;
 export async function remind(at: RunContext, id: string): Promise<ChangedApproval> {
   return changeApproval(await findApproval(at, id), ({ approval }) => {
     const now = applyTimeouts(approval.meta, at.now());
-    return now.status === 'PENDING' ? { ...reminded(now, at.now()), tellAt: at.now() } : now;
+    return now.status === 'PENDING' ? { ...reminded(now, at.now()), notifyAt: at.now() } : now;
   });
 }
 

@@ -9,7 +9,7 @@ import type { Approval } from './approval-meta.ts';
  * counts: the deadline may have passed on this clock while somebody decides in time by another.
  */
 export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval): RecordedDecision | undefined {
-  const { status, outcome, endedAt, ask, shown } = approval.meta;
+  const { status, outcome, endedAt, requestNumber, contentHash } = approval.meta;
   if (status === 'PENDING') return undefined;
   const votes = readVotes(at, cipher, approval);
   const decided = votes.filter(({ answer }) => status !== 'REJECTED' || answer === 'reject');
@@ -19,8 +19,8 @@ export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval
     status,
     by: decided.map(({ by }) => by),
     at: new Date(endedAt ?? at.now()),
-    asks: ask,
-    shown,
+    requestCount: requestNumber,
+    contentHash,
     ...(outcome === 'fail' && { fails: true }),
     ...omitUndefined({
       comment: comments.length > 0 ? comments.join('\n') : undefined,

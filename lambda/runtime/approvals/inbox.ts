@@ -7,7 +7,7 @@ import {
   scanPages,
   toRunContext,
 } from '../../checkpoints/engine.ts';
-import { applyTimeouts } from '../../core/approval.ts';
+import { type Approver, applyTimeouts, checkApprover } from '../../core/approval.ts';
 import { isStorageError, isWaitstateError } from '../../core/errors.ts';
 import { parsePartition } from '../../core/ids.ts';
 import { approvalIdFromKey, inboxGroup } from '../../storage/keys.ts';
@@ -29,12 +29,13 @@ interface InboxOptions {
  */
 export async function* inbox(
   context: Context,
-  approver: string,
+  approver: Approver,
   { groups = [], log }: InboxOptions = {},
 ): AsyncGenerator<FoundApproval> {
+  checkApprover('The owner of an inbox', approver);
   const seen = new Set<string>();
   const entries = [...new Set([approver, ...groups])].map((name) => inboxRecords(context, name));
-  for await (const { partition, key } of mergeSorted(entries, readAskedAt)) {
+  for await (const { partition, key } of mergeSorted(entries, readRequestedAt)) {
     const id = approvalIdFromKey(key);
     const name = `${partition} ${id}`;
     if (id === undefined || seen.has(name)) continue;
@@ -50,9 +51,9 @@ const inboxRecords = ({ records, tenant }: Context, approver: string): AsyncGene
   scanPages((from) => records.list('owner', inboxGroup(tenant, approver), { limit: PAGE_SIZE, ...from }));
 
 /** When an approval was requested; unreadable entries come first, and are then left out. */
-const readAskedAt = (entry: StoredRecord): number => {
+const readRequestedAt = (entry: StoredRecord): number => {
   const meta = readObjectMeta(entry.meta);
-  return isUnreadable(meta) ? 0 : Number(meta.askedAt);
+  return isUnreadable(meta) ? 0 : Number(meta.requestedAt);
 };
 
 /** Finds an approval that an index lists; undefined when it has ended, is gone or cannot be read. */

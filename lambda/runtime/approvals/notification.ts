@@ -1,5 +1,5 @@
 import { writeEach } from '../../checkpoints/engine.ts';
-import { type ApprovalMeta, isGroup } from '../../core/approval.ts';
+import { type ApprovalMeta, checkPerson, isGroup, type Person } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { ApprovalNotification } from '../definition/approval-notification.ts';
 import { readApprovalDocument } from './approval-content.ts';
@@ -20,11 +20,11 @@ export interface LinkOptions {
 /** Creates the notification that is due for an approval, with a new link for each person who can still decide. */
 export async function createNotification(found: FoundApproval, options: LinkOptions): Promise<ApprovalNotification> {
   const { at, approval, head } = found;
-  const { agent, name, askedAt, deadline, approvers, tell = 'asked' } = approval.meta;
+  const { agent, name, requestedAt, deadline, approvers, pendingNotification = 'requested' } = approval.meta;
   // Not decoded into values: the notifier need not know the classes of what is shown.
   const { title } = await readApprovalDocument(at, await found.cipher(), approval);
   return {
-    kind: tell,
+    kind: pendingNotification,
     tenant: at.tenant,
     run: at.run,
     approval: approval.id,
@@ -32,14 +32,14 @@ export async function createNotification(found: FoundApproval, options: LinkOpti
     title,
     approvers,
     isEncrypted: head.key !== undefined,
-    askedAt: new Date(askedAt),
+    requestedAt: new Date(requestedAt),
     links: options.url === undefined ? [] : await createLinks(found, options.url, options.members),
     ...omitUndefined({ agent, deadline: deadline === undefined ? undefined : new Date(deadline) }),
   };
 }
 
 async function createLinks(
-  { at, approval: { id, meta }, head: { born } }: FoundApproval,
+  { at, approval: { id, meta }, head: { uid } }: FoundApproval,
   url: string,
   members: LinkOptions['members'],
 ): Promise<ApprovalNotification['links']> {
@@ -48,7 +48,7 @@ async function createLinks(
   const people = await peopleToNotify(meta, members);
   const links = [...people].map(([person, as]) => ({
     person,
-    ...createToken(at, { tenant, run, approval: id, person, as, expiresAt }, born),
+    ...createToken(at, { tenant, run, approval: id, person, as, expiresAt }, uid),
   }));
   await writeEach(
     at,
@@ -62,11 +62,14 @@ async function createLinks(
 async function peopleToNotify(
   { approvers, votes }: ApprovalMeta,
   members: LinkOptions['members'],
-): Promise<ReadonlyMap<string, string | undefined>> {
-  const people = new Map<string, string | undefined>();
+): Promise<ReadonlyMap<Person, string | undefined>> {
+  const people = new Map<Person, string | undefined>();
   for (const person of approvers) if (!isGroup(person)) people.set(person, undefined);
   for (const group of members ? approvers.filter(isGroup) : []) {
-    for (const person of (await members?.(group)) ?? []) if (!people.has(person)) people.set(person, group);
+    for (const member of (await members?.(group)) ?? []) {
+      const person = checkPerson(`Each member of "${group}"`, member);
+      if (!people.has(person)) people.set(person, group);
+    }
   }
   for (const { by } of votes) people.delete(by);
   return people;

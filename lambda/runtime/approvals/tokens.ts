@@ -7,6 +7,7 @@ import {
   tryCommit,
   withExpiry,
 } from '../../checkpoints/engine.ts';
+import type { Person } from '../../core/approval.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { TOKEN_KEY, tokenPartition } from '../../storage/keys.ts';
@@ -17,7 +18,7 @@ export interface ApprovalLink {
   readonly tenant: string;
   readonly run: string;
   readonly approval: string;
-  readonly person: string;
+  readonly person: Person;
   /** The group through which the person is an approver. */
   readonly as?: string | undefined;
   readonly expiresAt: number;
@@ -25,9 +26,9 @@ export interface ApprovalLink {
 
 /** The record of a link. The token itself is not stored. */
 export interface TokenMeta extends ApprovalLink {
-  /** The run that the link was made for: a run that is started again under the same id has another `born`. */
-  readonly born: string;
-  readonly madeAt: number;
+  /** The run that the link was made for: a run that is started again under the same id has another uid. */
+  readonly runUid: string;
+  readonly createdAt: number;
 }
 
 const TOKEN_BYTES = 32;
@@ -36,12 +37,12 @@ const TOKEN_BYTES = 32;
 export function createToken(
   { now, records }: Context,
   link: ApprovalLink,
-  born: string,
+  runUid: string,
 ): { readonly token: string; readonly write: Write } {
   const { tenant, run, approval, person, as, expiresAt } = link;
   if (!Number.isFinite(expiresAt)) throw invalidInput('`expiresAt`', 'a time in milliseconds', expiresAt);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
-  const meta: TokenMeta = { tenant, run, approval, person, as, born, madeAt: now(), expiresAt };
+  const meta: TokenMeta = { tenant, run, approval, person, as, runUid, createdAt: now(), expiresAt };
   const kept = metaOnlyRecord({ partition: partitionOfToken(token) }, TOKEN_KEY, meta);
   return { token, write: { put: withExpiry(records, kept, expiresAt), when: 'absent' } };
 }
@@ -70,9 +71,9 @@ const partitionOfToken = (token: unknown): string =>
 
 function readToken(stored: StoredRecord): TokenMeta {
   const meta = sideMeta(stored) as Partial<TokenMeta>;
-  const { tenant, run, approval, person, as, born, madeAt, expiresAt } = meta;
-  const texts = [tenant, run, approval, person, born, as ?? ''].every((text) => typeof text === 'string');
-  if (!texts || !Number.isFinite(madeAt) || !Number.isFinite(expiresAt))
+  const { tenant, run, approval, person, as, runUid, createdAt, expiresAt } = meta;
+  const texts = [tenant, run, approval, person, runUid, as ?? ''].every((text) => typeof text === 'string');
+  if (!texts || !Number.isFinite(createdAt) || !Number.isFinite(expiresAt))
     throw damagedError('The record of a link', 'fields are missing');
   return meta as TokenMeta;
 }

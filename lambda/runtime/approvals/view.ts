@@ -1,5 +1,5 @@
 import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
-import { type ApprovalOutcome, type ApprovalStatus, applyTimeouts } from '../../core/approval.ts';
+import { type ApprovalOutcome, type ApprovalStatus, type Approver, applyTimeouts } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { type ApprovalContent, readApprovalContent, readVotes, type VoteView } from './approval-content.ts';
 import { type FoundApproval, findApproval } from './find-approval.ts';
@@ -12,7 +12,7 @@ export interface ApprovalView {
   readonly agent?: string;
   readonly name: string;
   /** 1 for the first request, 2 when people are asked again, and so on. */
-  readonly ask: number;
+  readonly requestNumber: number;
   readonly status: ApprovalStatus;
   readonly title: string;
   readonly show: unknown;
@@ -20,16 +20,16 @@ export interface ApprovalView {
   /** Why people are asked again: the facts of the previous request, and the current ones. */
   readonly changed?: NonNullable<ApprovalContent['changed']>;
   /** The hash of title, `show` and facts; pass it with the decision. */
-  readonly shown: string;
-  readonly approvers: readonly string[];
+  readonly contentHash: string;
+  readonly approvers: readonly Approver[];
   readonly quorum: number;
-  readonly askedAt: Date;
+  readonly requestedAt: Date;
   readonly deadline?: Date;
   readonly editable: boolean;
   readonly votes: readonly VoteView[];
   readonly endedAt?: Date;
   readonly outcome?: ApprovalOutcome;
-  readonly withdrawnBecause?: string;
+  readonly withdrawalReason?: string;
 }
 
 /** Reads an approval. Past its deadline its status is EXPIRED, even if the sweeper has not recorded that yet. */
@@ -49,21 +49,22 @@ export function toApprovalTerms(
   cipher: RunCipher,
 ): Omit<ApprovalView, keyof ApprovalContent> {
   const meta = applyTimeouts(approval.meta, at.now());
-  const { agent, name, ask, status, shown, approvers, quorum, editable, outcome, withdrawnBecause } = meta;
+  const { agent, name, requestNumber, status, contentHash, approvers, quorum, editable, outcome, withdrawalReason } =
+    meta;
   return {
     tenant: at.tenant,
     run: at.run,
     id: approval.id,
     name,
-    ask,
+    requestNumber,
     status,
-    shown,
+    contentHash,
     approvers,
     quorum,
-    askedAt: new Date(meta.askedAt),
+    requestedAt: new Date(meta.requestedAt),
     editable,
     votes: readVotes(at, cipher, approval),
-    ...omitUndefined({ agent, outcome, withdrawnBecause }),
+    ...omitUndefined({ agent, outcome, withdrawalReason }),
     ...omitUndefined({ deadline: toDate(meta.deadline), endedAt: toDate(meta.endedAt) }),
   };
 }

@@ -5,7 +5,7 @@ import {
   retryOnConflict,
   StaleVersionError,
 } from '../../checkpoints/engine.ts';
-import { isWaitstateError } from '../../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
@@ -71,6 +71,13 @@ export async function endRun(at: RunContext, { ending, error, forceEnd }: EndRun
     return { status: nextStatus, ...(nextStatus !== 'ENDING' && omitUndefined({ parent: work?.replyTo })) };
   });
 }
+
+/** Fails a run that exceeded its timeout. */
+export const timeOutRun = (at: RunContext): Promise<EndedRun> =>
+  endRun(at, {
+    ending: 'FAILED',
+    error: new WaitstateError('TIMED_OUT', `Run "${at.run}" took longer than its timeout.`, { scope: 'run' }),
+  });
 
 /** The writes that withdraw those of the given approvals that are still pending. */
 export async function withdrawWritesById(

@@ -11,14 +11,15 @@ import { isReady } from '../wake/wake.ts';
  */
 export async function* readyRuns(
   context: Context,
-  { parked = false }: { readonly parked?: boolean } = {},
+  { includesParked = false }: { readonly includesParked?: boolean } = {},
 ): AsyncGenerator<Delivery> {
   for (const status of ['READY', 'ENDING']) {
     const group = tenantGroup(context.tenant, status);
     for await (const stored of scanPages((from) => context.records.list('status', group, { limit: 100, ...from }))) {
       const { meta } = readHead(stored);
-      const isParked = meta.work?.parked !== undefined;
-      if (isReady(meta) && (parked || !isParked)) yield { ...parsePartition(stored.partition), agent: meta.agent };
+      const isParked = meta.work?.parkedReason !== undefined;
+      if (isReady(meta) && (includesParked || !isParked))
+        yield { ...parsePartition(stored.partition), agent: meta.agent };
     }
   }
 }

@@ -37,16 +37,25 @@ export async function signalRun(runtime: Runtime, run: string, signal: Signal): 
 }
 
 /** Cancels a run. A run that is executing stops at its next write; one that is suspended wakes up to undo its steps. */
-export async function cancelRun(runtime: Runtime, run: string, reason = 'No reason was given.'): Promise<Status> {
+export async function cancelRun(runtime: Runtime, run: string, reason = ''): Promise<Status> {
   if (typeof reason !== 'string' || reason.length > 2000)
     throw invalidInput('The cancel reason', 'text of at most 2,000 characters', reason);
   const at = await runtime.contexts.forRun(run);
-  const error = new WaitstateError('RUN_CANCELLED', `Run "${run}" was cancelled: ${reason}`, { scope: 'run' });
+  const error = runCancelled(run, reason);
   const { status, parent } = await endRun({ ...at, migrator: undefined }, { ending: 'CANCELLED', error });
   await deliverIfReady(runtime, at);
   if (parent !== undefined) await deliverIfReady(runtime, await runtime.contexts.forRun(parent));
   return status;
 }
+
+/** The error of a cancelled run. It has the reason as a property too, so that the console can show it alone. */
+export const runCancelled = (run: string, reason = ''): WaitstateError =>
+  Object.assign(
+    new WaitstateError('RUN_CANCELLED', `Run "${run}" was cancelled${reason === '' ? '.' : `: ${reason}`}`, {
+      scope: 'run',
+    }),
+    reason !== '' && { reason },
+  );
 
 /**
  * Resumes a FAILED run at the operation that failed. Steps that were undone and children that were cancelled run again
@@ -66,7 +75,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
     const cancelledCallIds = await cancelledCalls(at, entries);
     const countOf = (id: string) =>
       (decodeResult(at, loaded, id) as Entry | undefined)?.value as BranchCount | undefined;
-    const { failedAt = [], error } = (decodeResult(at, loaded, '@error') ?? {}) as Partial<ResultEntry>;
+    const { failedOperations = [], error } = (decodeResult(at, loaded, '@error') ?? {}) as Partial<ResultEntry>;
     // After a non-determinism error, replay stays strict: a renamed operation would otherwise run a second time.
     const edited = isWaitstateError(error, 'STEP_MISMATCH') ? work.edited : true;
     await appendEntries(at, loaded, {
@@ -74,7 +83,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
       status: 'READY',
       forget: [
         '@error',
-        ...failedAt.flatMap((id) => [id, ...enclosingBranches(id)]),
+        ...failedOperations.flatMap((id) => [id, ...enclosingBranches(id)]),
         ...undone.flatMap((id) => [`@undo:${id}`, id, `@kept:${id}`, ...branchesToRecount(id, countOf)]),
         ...cancelledCallIds,
       ],
@@ -147,8 +156,8 @@ export async function waitForResult(runtime: Runtime, run: string, timeout?: Dur
   if (!Object.hasOwn(end, 'error')) return end.value;
   if (isWaitstateError(end.error, 'RUN_CANCELLED')) throw end.error;
   const message = end.error instanceof Error ? end.error.message : String(end.error);
-  const { failedAt = [], notUndone = [] } = checkpoint.toolResults['@error'] as ResultEntry;
-  const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
+  const { failedOperations = [], notUndone = [] } = checkpoint.toolResults['@error'] as ResultEntry;
+  const where = failedOperations.length > 0 ? ` at "${failedOperations.join('", "')}"` : '';
   const notUndoneText = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}` : '';
   throw new WaitstateError(
     'RUN_FAILED',

@@ -7,7 +7,9 @@ import {
   encodeValues,
   randomId,
   readLiveHead,
+  toRetentionMs,
 } from '../../checkpoints/engine.ts';
+import type { Duration } from '../../core/duration.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
@@ -22,7 +24,7 @@ export interface StartRunOptions {
   readonly id?: string | undefined;
   readonly owner?: string | undefined;
   readonly tags?: readonly string[] | undefined;
-  readonly retentionSeconds?: number | undefined;
+  readonly retention?: Duration | undefined;
   /** How long the run may take in total. */
   readonly timeoutMs?: number | undefined;
   readonly parent?: CheckpointId | undefined;
@@ -42,19 +44,8 @@ export interface StartedRun {
 
 /** Writes the first checkpoint of a run, which holds only its input, and delivers the run. */
 export async function startRun(runtime: Runtime, options: StartRunOptions): Promise<StartedRun> {
-  const {
-    agent,
-    input,
-    id = randomId(),
-    owner,
-    tags,
-    retentionSeconds,
-    timeoutMs,
-    parent,
-    parentWaits,
-    unchecked,
-  } = options;
-  checkSaveFields({ agent, owner, tags, retentionSeconds, parent });
+  const { agent, input, id = randomId(), owner, tags, retention, timeoutMs, parent, parentWaits, unchecked } = options;
+  checkSaveFields({ agent, owner, tags, retention, parent });
   const at = await runtime.contexts.forRun(id);
   const base = await createBase(at, owner);
   const root = await encodeValues(at, base.cipher, EMPTY_CONTENT, {
@@ -66,7 +57,7 @@ export async function startRun(runtime: Runtime, options: StartRunOptions): Prom
     ...(timeoutMs !== undefined && { timeoutMs, deadline: now + timeoutMs }),
     ...(parentWaits && parent && { replyTo: parent.run }),
   };
-  const retentionMs = retentionSeconds === undefined ? at.retentionMs : retentionSeconds * 1000;
+  const retentionMs = toRetentionMs(retention) ?? at.retentionMs;
   const head = { agent, owner, tags, retentionMs, work };
   try {
     await append(at, base, { root, model: undefined, schema: undefined, status: 'READY', parent, head });

@@ -10,7 +10,6 @@ import {
   tryCommit,
 } from '../../checkpoints/engine.ts';
 import { sweepRun } from '../../checkpoints/operations/operations.ts';
-import { WaitstateError } from '../../core/errors.ts';
 import { parsePartition, toPartition } from '../../core/ids.ts';
 import { hasEnded, isWaiting } from '../../core/status.ts';
 import { approvalIdFromKey, HEAD_KEY, isReservedPartition, SHARDS, shardGroup, timeOrder } from '../../storage/keys.ts';
@@ -20,7 +19,7 @@ import { type Notifier, processDueApproval } from '../approvals/due.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
 import { deliverIfReady, wokenHead } from '../wake/wake.ts';
 import { isLeased, NO_WORK, redeliveryDelayMs, timesOutAt } from '../wake/work.ts';
-import { endRun } from './end-run.ts';
+import { timeOutRun } from './end-run.ts';
 import { isPaused } from './pause-agent.ts';
 
 /** The counts of one sweep. */
@@ -168,8 +167,7 @@ async function sweepDueRun(task: SweepTask): Promise<readonly SweepOutcome[]> {
   const { work, deletedUntil, status } = head;
   if (deletedUntil === undefined && work?.dueAt !== undefined && work.dueAt <= at.now() && !hasEnded(status)) {
     if (timesOutAt(head) <= at.now()) {
-      const error = new WaitstateError('TIMED_OUT', `Run "${at.run}" took longer than its timeout.`, { scope: 'run' });
-      const { parent } = await endRun(at, { ending: 'FAILED', error });
+      const { parent } = await timeOutRun(at);
       await deliverIfReady(runtime, at);
       if (parent !== undefined)
         await deliverIfReady(runtime, { ...at, run: parent, partition: toPartition(at.tenant, parent) });
@@ -194,7 +192,7 @@ async function deliverDue(
   const deliveries = (work.deliveries ?? 0) + (paused ? 0 : 1);
   const dueAt = at.now() + redeliveryDelayMs(paused ? 1 : deliveries);
   const woken = isWaiting(head.status) ? wokenHead(at, head) : head;
-  const next = { ...woken, work: { ...(woken.work ?? work), deliveries, dueAt, rests: undefined } };
+  const next = { ...woken, work: { ...(woken.work ?? work), deliveries, dueAt, suspended: undefined } };
   const wasUpdated = await tryUpdateHead(at, stored, next);
   if (paused || !wasUpdated) return [];
   await runtime.deliver?.(toDelivery(at, head));

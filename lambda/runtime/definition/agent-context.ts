@@ -1,7 +1,10 @@
 import type { Draft, ModelParameters, Payload, PayloadContent, PayloadOptions } from '../../checkpoints/engine.ts';
-import type { ApprovalRequest } from '../../core/approval.ts';
+import type { ApprovalRequest, Person } from '../../core/approval.ts';
 import type { Duration } from '../../core/duration.ts';
+import type { RawTransactItem, TransactItem } from '../../storage/dynamodb/transact/transact-items.ts';
+import type { Frozen } from './frozen.ts';
 import type { RetryPolicy } from './retry-policy.ts';
+import type { SignalName, SignalSchemas, SignalValue } from './signal-schemas.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** The argument of a step's function. */
@@ -32,11 +35,13 @@ export interface StepOptions<T = unknown> {
   /** The model that the step calls, and its parameters; stored with the checkpoint of the step. */
   readonly model?: ModelParameters;
   /**
-   * Adds your own writes to the transaction that records the step: at most 90 items of TransactWriteItems, DynamoDB
-   * only. Requires `transact: true` on the agent. The step fails with CONDITION_FAILED when a condition of an item
-   * fails.
+   * Adds your own writes to the transaction that records the step, in plain JavaScript: the TransactItems of
+   * TransactWriteCommand in @aws-sdk/lib-dynamodb, at most 90. DynamoDB only; requires `transact: true` on the agent.
+   * The step fails with CONDITION_FAILED when a condition of an item fails.
    */
-  readonly transact?: (result: T) => readonly object[];
+  readonly transact?: (result: T) => readonly TransactItem[];
+  /** As `transact`, with attribute values such as `{ S: 'x' }`. With both, the 90 items are in total. */
+  readonly transactRaw?: (result: T) => readonly RawTransactItem[];
 }
 
 /** Options of `ctx.tool`. */
@@ -61,14 +66,14 @@ export interface Decision<Edits = unknown, F extends Facts | undefined = Facts |
   readonly approved: boolean;
   readonly status: 'APPROVED' | 'REJECTED' | 'EXPIRED' | 'WITHDRAWN' | 'CHANGED';
   /** The people who decided. */
-  readonly by: readonly string[];
+  readonly by: readonly Person[];
   readonly comment?: string;
   readonly edits?: Edits;
   readonly at: Date;
   /** How many times the approval was requested; more than 1 when the facts changed or edits were invalid. */
-  readonly asks: number;
+  readonly requestCount: number;
   /** The SHA-256 of the content that was shown to the approvers. */
-  readonly shown?: string;
+  readonly contentHash?: string;
   /** The facts that the decision is based on: those of the last request. */
   readonly facts: F;
 }
@@ -90,9 +95,9 @@ export interface ApprovalOptions<Edits = unknown, F extends Facts = Facts>
   /** Reads the facts again after the approval. When they changed, the approval is requested again. */
   readonly recheck?: () => F | Promise<F>;
   /** Compares facts, for example within a tolerance. @default deep equality */
-  readonly same?: (asked: F, now: F) => boolean;
+  readonly same?: (before: F, now: F) => boolean;
   /** The maximum number of requests. @default 3 */
-  readonly maxAsks?: number;
+  readonly maxRequests?: number;
 }
 
 /** Options of `ctx.call`. */
@@ -109,18 +114,20 @@ export interface BranchOptions {
   readonly key?: string;
 }
 
-/** The outcome of a branch. With `enough`, a branch whose result was not needed is `left`. */
+/** The outcome of a branch. With `minSuccessful`, a branch whose result was not needed is `abandoned`. */
 export type BranchOutcome<T> =
   | { readonly status: 'fulfilled'; readonly value: T }
   | { readonly status: 'rejected'; readonly reason: unknown }
-  | { readonly status: 'left' };
+  | { readonly status: 'abandoned' };
 
-type Branch<State, T> = (ctx: AgentContext<State>) => T | Promise<T>;
+type Branch<State, Signals extends SignalSchemas, T> = (ctx: AgentContext<State, Signals>) => T | Promise<T>;
 type BranchResults<B> = { -readonly [K in keyof B]: B[K] extends (ctx: never) => infer R ? Awaited<R> : never };
 type BranchOutcomes<B> = {
   -readonly [K in keyof B]: B[K] extends (ctx: never) => infer R ? BranchOutcome<Awaited<R>> : never;
 };
-type Branches<State> = readonly Branch<State, unknown>[] | { readonly [name: string]: Branch<State, unknown> };
+type Branches<State, Signals extends SignalSchemas> =
+  | readonly Branch<State, Signals, unknown>[]
+  | { readonly [name: string]: Branch<State, Signals, unknown> };
 
 /** Another agent, or its name. */
 export type Callable<Input, Result> =
@@ -133,12 +140,12 @@ export type Callable<Input, Result> =
     };
 
 /** The durable operations of an agent. Every result is recorded before the agent receives it. */
-export interface AgentContext<State = unknown> {
+export interface AgentContext<State = unknown, Signals extends SignalSchemas = SignalSchemas> {
   readonly run: string;
   readonly tenant: string;
   readonly agent: string;
-  /** The state at this point of the agent; frozen. */
-  readonly state: State;
+  /** The state at this point of the agent, frozen: copy what you want to change, or use `update`. */
+  readonly state: Frozen<State>;
   /** Runs a function and records its result. A replay returns the recorded result without running it again. */
   step<T>(name: string, work: (step: StepContext) => T | Promise<T>, options?: StepOptions<T>): Promise<T>;
   /** Runs a tool call of a model as a step. Its arguments are recorded too, and results can be cached. */
@@ -149,7 +156,7 @@ export interface AgentContext<State = unknown> {
     options?: ToolOptions<T>,
   ): Promise<T>;
   /** Changes the state and returns the new one. */
-  update(edit: (draft: Draft<State>) => State | Draft<State> | void): Promise<State>;
+  update(edit: (draft: Draft<State>) => State | Draft<State> | void): Promise<Frozen<State>>;
   /** Requests an approval and suspends the run until it is decided. */
   approval<Edits = unknown, F extends Facts = Facts>(
     name: string,
@@ -158,33 +165,43 @@ export interface AgentContext<State = unknown> {
   approval<Edits = unknown>(name: string, options: ApprovalOptions<Edits>): Promise<Decision<Edits>>;
   /** Waits. For more than a few seconds, the run is suspended and uses no compute. */
   sleep(name: string, duration: Duration): Promise<void>;
-  /** Waits for the next signal of this name. Each signal is received once, in the order of arrival. */
-  waitForSignal<T = unknown>(
-    name: string,
+  /**
+   * Waits for the next signal of this name. Each signal is received once, in the order of arrival. Its type comes from
+   * the agent's `signals`.
+   */
+  waitForSignal<Name extends SignalName<Signals>>(
+    name: Name,
     options: SignalOptions & { readonly timeout: Duration },
-  ): Promise<T | undefined>;
-  waitForSignal<T = unknown>(name: string, options?: SignalOptions): Promise<T>;
+  ): Promise<SignalValue<Signals, Name> | undefined>;
+  waitForSignal<Name extends SignalName<Signals>>(
+    name: Name,
+    options?: SignalOptions,
+  ): Promise<SignalValue<Signals, Name>>;
   /** Starts another agent as a child run and waits for its result. */
   call<Input, Result>(agent: Callable<Input, Result>, input: Input, options?: CallOptions): Promise<Result>;
   /** Runs branches concurrently; each must use the context that it is given. */
-  all<const B extends Branches<State>>(name: string, branches: B, options?: BranchOptions): Promise<BranchResults<B>>;
-  all<const B extends Branches<State>>(
+  all<const B extends Branches<State, Signals>>(
     name: string,
     branches: B,
-    options: BranchOptions & { readonly enough: number },
+    options?: BranchOptions & { readonly minSuccessful?: undefined },
+  ): Promise<BranchResults<B>>;
+  all<const B extends Branches<State, Signals>>(
+    name: string,
+    branches: B,
+    options: BranchOptions & { readonly minSuccessful: number },
   ): Promise<BranchOutcomes<B>>;
   /** Runs a function for each item as concurrent branches. */
   map<I, T>(
     name: string,
     items: readonly I[],
-    work: (ctx: AgentContext<State>, item: I, index: number) => T | Promise<T>,
-    options?: BranchOptions,
+    work: (ctx: AgentContext<State, Signals>, item: I, index: number) => T | Promise<T>,
+    options?: BranchOptions & { readonly minSuccessful?: undefined },
   ): Promise<T[]>;
   map<I, T>(
     name: string,
     items: readonly I[],
-    work: (ctx: AgentContext<State>, item: I, index: number) => T | Promise<T>,
-    options: BranchOptions & { readonly enough: number },
+    work: (ctx: AgentContext<State, Signals>, item: I, index: number) => T | Promise<T>,
+    options: BranchOptions & { readonly minSuccessful: number },
   ): Promise<BranchOutcome<T>[]>;
   /** Writes a log line; a replay does not write it again. */
   log(message: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -201,16 +218,20 @@ export interface AgentContext<State = unknown> {
 }
 
 /** The context of a `turn` agent, which can also end the run. */
-export interface TurnContext<State = unknown> extends AgentContext<State> {
-  /** Ends the run with this result when returned from `turn`. */
-  done<Result>(result: Result): Done<Result>;
+export interface TurnContext<State = unknown, Signals extends SignalSchemas = SignalSchemas>
+  extends AgentContext<State, Signals> {
+  /** Ends the run with this result when returned from `turn`. @param state the last state; by default the current one */
+  done<Result>(result: Result, state?: State): Done<Result>;
 }
 
 /** The return value of `turn` that ends the run. */
 export class Done<Result = unknown> {
   readonly result: Result;
+  /** The last state; undefined if the state stays as it is. */
+  readonly state: unknown;
 
-  constructor(result: Result) {
+  constructor(result: Result, state?: unknown) {
     this.result = result;
+    this.state = state;
   }
 }

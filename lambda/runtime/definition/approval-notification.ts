@@ -1,4 +1,4 @@
-import type { NotificationKind } from '../../core/approval.ts';
+import type { Approver, NotificationKind, Person } from '../../core/approval.ts';
 
 /** A notification about an approval, with an approval link for each person. */
 export interface ApprovalNotification {
@@ -12,9 +12,9 @@ export interface ApprovalNotification {
   readonly title: string;
   /** Whether the run is encrypted: then show its title to nobody but the approvers. */
   readonly isEncrypted: boolean;
-  readonly askedAt: Date;
+  readonly requestedAt: Date;
   readonly deadline?: Date;
-  readonly approvers: readonly string[];
+  readonly approvers: readonly Approver[];
   /** One link for each person who can still decide. Anyone who has the link can decide as that person. */
-  readonly links: readonly { readonly person: string; readonly url: string }[];
+  readonly links: readonly { readonly person: Person; readonly url: string }[];
 }

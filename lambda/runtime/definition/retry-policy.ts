@@ -6,22 +6,23 @@ import type { RetryableError } from './agent-errors.ts';
 /** When a failed step is retried: exponential backoff with jitter. */
 export interface RetryPolicy {
   /** The maximum number of attempts, including the first one. @default 3 */
-  readonly attempts?: number;
+  readonly maxAttempts?: number;
   /** The delay after the first failure. @default 1 second */
-  readonly pause?: Duration;
+  readonly initialDelay?: Duration;
   /** The factor by which the delay grows with each failure. @default 2 */
-  readonly factor?: number;
+  readonly backoffRate?: number;
   /** The maximum delay. @default 5 minutes */
-  readonly longestPause?: Duration;
+  readonly maxDelay?: Duration;
 }
 
 /** Throws INVALID_INPUT when a retry policy has an invalid value. */
-export function checkRetryPolicy({ attempts = 3, factor = 2, pause, longestPause }: RetryPolicy): void {
-  if (!Number.isSafeInteger(attempts) || attempts < 1)
-    throw invalidInput('`retry.attempts`', 'a whole number from 1', attempts);
-  if (!(factor >= 1 && factor <= 100)) throw invalidInput('`retry.factor`', 'a number from 1 to 100', factor);
-  if (pause) toMilliseconds('`retry.pause`', pause);
-  if (longestPause) toMilliseconds('`retry.longestPause`', longestPause);
+export function checkRetryPolicy({ maxAttempts = 3, backoffRate = 2, initialDelay, maxDelay }: RetryPolicy): void {
+  if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
+    throw invalidInput('`retry.maxAttempts`', 'a whole number from 1', maxAttempts);
+  if (!(backoffRate >= 1 && backoffRate <= 100))
+    throw invalidInput('`retry.backoffRate`', 'a number from 1 to 100', backoffRate);
+  if (initialDelay) toMilliseconds('`retry.initialDelay`', initialDelay);
+  if (maxDelay) toMilliseconds('`retry.maxDelay`', maxDelay);
 }
 
 /**
@@ -34,15 +35,13 @@ export function retryDelayMs(
   policy: RetryPolicy,
   random: number,
 ): number | undefined {
-  const { attempts = 3, factor = 2, pause = { seconds: 1 }, longestPause = { minutes: 5 } } = policy;
-  if (failures >= attempts || isFatal(error) || isWaitstateError(error, ...PERMANENT_CODES)) return undefined;
-  const requestedMs = isWaitstateError(error, 'STEP_FAILED')
-    ? (error as Partial<RetryableError>).retryAfterMs
-    : undefined;
-  if (requestedMs !== undefined) return requestedMs;
-  const initialMs = toMilliseconds('`retry.pause`', pause);
-  const maxMs = toMilliseconds('`retry.longestPause`', longestPause);
-  return Math.round(Math.min(maxMs, initialMs * factor ** (failures - 1)) * (0.5 + random / 2));
+  const { maxAttempts = 3, backoffRate = 2, initialDelay = { seconds: 1 }, maxDelay = { minutes: 5 } } = policy;
+  if (failures >= maxAttempts || isFatal(error) || isWaitstateError(error, ...PERMANENT_CODES)) return undefined;
+  const { retryAfter } = (isWaitstateError(error, 'STEP_FAILED') ? error : {}) as Partial<RetryableError>;
+  if (retryAfter) return toMilliseconds('`retryAfter`', retryAfter);
+  const initialMs = toMilliseconds('`retry.initialDelay`', initialDelay);
+  const maxMs = toMilliseconds('`retry.maxDelay`', maxDelay);
+  return Math.round(Math.min(maxMs, initialMs * backoffRate ** (failures - 1)) * (0.5 + random / 2));
 }
 
 // A retry cannot fix wrong code or input, and must not follow a failed condition or an unknown outcome.
@@ -51,6 +50,7 @@ const PERMANENT_CODES = [
   'OUTCOME_UNKNOWN',
   'INVALID_INPUT',
   'UNSUPPORTED_VALUE',
+  'RECORD_TOO_LARGE',
   'AGENT_MISUSED',
   'SCHEMA_REFUSED',
 ] as const satisfies readonly ErrorCode[];

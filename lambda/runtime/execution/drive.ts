@@ -8,7 +8,8 @@ import { validate } from '../definition/standard-schema.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { ClaimedRun } from '../invocation/claim.ts';
 import { EditedState } from '../invocation/edited-state.ts';
-import { Invocation, type InvocationEnd } from '../invocation/invocation.ts';
+import { Invocation } from '../invocation/invocation.ts';
+import type { InvocationEnd } from '../invocation/invocation-end.ts';
 import { Superseded } from '../invocation/write-queue.ts';
 import { type Entry, entryOf, isUndoable, needsCleanup } from '../journal/entries.ts';
 import { Scope } from '../journal/identity.ts';
@@ -91,7 +92,8 @@ async function callTurns(invocation: Invocation, input: never): Promise<unknown>
     const turnState = new EditedState(invocation.writer.state);
     const returned = await agent.turn?.(createContext(invocation, scope, turnState), turnState.value as never, input);
     if (invocation.isEnding) return invocation.hang();
-    const state = returned === undefined || returned instanceof Done ? turnState.value : returned;
+    const next = returned instanceof Done ? returned.state : returned;
+    const state = next === undefined ? turnState.value : next;
     scope.close();
     const item = turnEndItem(invocation, scope.path, turn, state);
     if (returned instanceof Done) {
@@ -124,8 +126,8 @@ function turnEndItem(invocation: Invocation, path: string, turn: number, state: 
 /** Fails the run. Its steps are undone first, except after a non-determinism error: the code may not match them. */
 async function failRun(invocation: Invocation, thrown: unknown): Promise<void> {
   const error = toError(thrown);
-  const failedAt = failedOperations(invocation, thrown);
-  const entry: Entry = { kind: 'result', error, ...(failedAt.length > 0 && { failedAt }) };
+  const failedOperations = findFailedOperations(invocation, thrown);
+  const entry: Entry = { kind: 'result', error, ...(failedOperations.length > 0 && { failedOperations }) };
   const isNonDeterministic = isWaitstateError(error, 'STEP_MISMATCH');
   const needsUndo = !isNonDeterministic && [...invocation.journal.values()].some(needsCleanup);
   invocation.pendingWaits.stopAll();
@@ -152,11 +154,11 @@ async function failRun(invocation: Invocation, thrown: unknown): Promise<void> {
 }
 
 /** The operations that an error came from: the error itself, its causes, and the errors that it aggregates. */
-function failedOperations(invocation: Invocation, thrown: unknown, seen = new Set<unknown>()): readonly string[] {
+function findFailedOperations(invocation: Invocation, thrown: unknown, seen = new Set<unknown>()): readonly string[] {
   if (!(thrown instanceof Error) || seen.has(thrown)) return [];
   seen.add(thrown);
   const parts = [thrown.cause, ...(thrown instanceof AggregateError ? thrown.errors : [])];
-  const failedAt = invocation.failedAt.get(thrown);
-  const inner = parts.flatMap((part) => failedOperations(invocation, part, seen));
-  return failedAt === undefined ? inner : [failedAt, ...inner];
+  const failed = invocation.failedOperations.get(thrown);
+  const inner = parts.flatMap((part) => findFailedOperations(invocation, part, seen));
+  return failed === undefined ? inner : [failed, ...inner];
 }

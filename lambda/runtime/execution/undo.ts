@@ -1,6 +1,6 @@
 import { decodeResult } from '../../checkpoints/engine.ts';
 import { WaitstateError } from '../../core/errors.ts';
-import { cancelRun } from '../control/run-control.ts';
+import { cancelRun, runCancelled } from '../control/run-control.ts';
 import type { StepContext } from '../definition/agent-context.ts';
 import { toError } from '../definition/agent-errors.ts';
 import type { Invocation } from '../invocation/invocation.ts';
@@ -35,7 +35,7 @@ async function endWithHeadStatus(invocation: Invocation, notUndone: readonly str
   const status = invocation.work.ending ?? 'FAILED';
   // Read from the checkpoint, because a cancel or a timeout records its error there and not in this journal.
   const recorded = decodeResult(invocation.at, invocation.writer.loaded, '@error') as Entry | undefined;
-  const error: Entry = { kind: 'result', error: runCancelled(invocation), ...recorded };
+  const error: Entry = { kind: 'result', error: runCancelled(invocation.at.run), ...recorded };
   try {
     await recordEnd(invocation, {
       status,
@@ -91,6 +91,3 @@ async function cancelChildren(invocation: Invocation): Promise<void> {
       });
   }
 }
-
-const runCancelled = ({ at }: Invocation): WaitstateError =>
-  new WaitstateError('RUN_CANCELLED', `Run "${at.run}" was cancelled.`, { scope: 'run' });

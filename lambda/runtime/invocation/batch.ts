@@ -1,4 +1,5 @@
 import type { ModelParameters, RuntimeMeta } from '../../checkpoints/engine.ts';
+import { isWaitstateError, type WaitstateError } from '../../core/errors.ts';
 import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import type { JournalChange } from '../journal/append-entries.ts';
@@ -15,14 +16,19 @@ export interface BatchItem {
   readonly step?: string;
   /** The operation that had a failed attempt, as the history shows it. */
   readonly failed?: string;
+  /** The wait that this item starts or settles, as the history shows it: `sleep nap`. */
+  readonly wait?: string;
   /** The model that the operation called. */
   readonly model?: ModelParameters;
   /** A name for the checkpoint. */
   readonly name?: string;
   /** Makes the writes that belong to the same transaction; called again for each attempt. */
   readonly sideWrites?: () => Promise<readonly Write[]>;
-  /** Makes the error of this item when a condition of its side writes fails. Without it, the write is retried. */
-  readonly conditionError?: (error: ConditionFailedError) => Error;
+  /**
+   * The side writes are the agent's: makes the error of this item when a condition of them fails or the storage rejects
+   * them, and explains a failure of the storage. Without it, a write whose condition failed is retried.
+   */
+  readonly writeError?: (error: WaitstateError) => Error;
   /** Changes the runtime fields of the head. */
   readonly work?: (work: RuntimeMeta) => RuntimeMeta;
   /** The new status of the run. */
@@ -64,22 +70,24 @@ export async function applyEdits(items: readonly BatchItem[], before: unknown): 
   return state;
 }
 
-/** Merges items into the change of one checkpoint. */
-export function mergeItems(items: readonly BatchItem[]): JournalChange {
+/** Merges items into the change of one checkpoint. If it suspends the run, its status says what the run waits for. */
+export function mergeItems(items: readonly BatchItem[], isSuspended: boolean): JournalChange {
   const completed = items.flatMap(({ step }) => step ?? []);
   // The step of a checkpoint is how far the run got, so undone steps are a label instead.
   const undone = completed.flatMap((id) => (id.startsWith(UNDO_PREFIX) ? id.slice(UNDO_PREFIX.length) : []));
   const steps = completed.filter((id) => !id.startsWith(UNDO_PREFIX));
   const failed = items.flatMap((item) => item.failed ?? []);
+  const waits = steps.length > 0 || isSuspended ? [] : items.flatMap(({ wait }) => wait ?? []);
   const status = items.find((item) => item.status)?.status;
   return {
     entries: mergeEntries(items),
     forget: items.flatMap(({ forget = [] }) => forget),
-    ...(steps.length > 0 && { step: stepsTitle(steps), steps: steps.length }),
-    ...(failed.length + undone.length > 0 && {
+    ...(steps.length > 0 && { step: joinNames(steps), steps: steps.length }),
+    ...(failed.length + undone.length + waits.length > 0 && {
       labels: {
-        ...(failed.length > 0 && { [FAILED_LABEL]: stepsTitle(failed) }),
-        ...(undone.length > 0 && { [UNDONE_LABEL]: stepsTitle(undone) }),
+        ...(failed.length > 0 && { [FAILED_LABEL]: joinNames(failed) }),
+        ...(undone.length > 0 && { [UNDONE_LABEL]: joinNames(undone) }),
+        ...(waits.length > 0 && { [WAITS_LABEL]: joinNames(waits) }),
       },
     }),
     ...(status && { status }),
@@ -102,11 +110,21 @@ function mergeEntries(items: readonly BatchItem[]): ReadonlyMap<string, Entry> {
 export const FAILED_LABEL = 'failed';
 /** The label that names the steps that were undone. */
 export const UNDONE_LABEL = 'undone';
+/** The label that names the waits that started or settled without a step. */
+export const WAITS_LABEL = 'waits';
 
 const UNDO_PREFIX = '@undo:';
 
-const stepsTitle = (steps: readonly string[]): string =>
-  (steps.length === 1 ? String(steps[0]) : `${steps[0]} and ${steps.length - 1} more`).slice(0, 256);
+const MAX_NAMES_CHARACTERS = 256;
+
+/** All names; those that do not fit are counted. */
+function joinNames(names: readonly string[]): string {
+  const join = (count: number): string =>
+    names.slice(0, count).join(', ') + (count < names.length ? ` and ${names.length - count} more` : '');
+  let count = names.length;
+  while (count > 1 && join(count).length > MAX_NAMES_CHARACTERS) count -= 1;
+  return join(count).slice(0, MAX_NAMES_CHARACTERS);
+}
 
 // A transaction takes at most 100 writes, and the checkpoint itself needs some of them.
 const MAX_SIDE_WRITES = 95;
@@ -121,7 +139,7 @@ export function countFitting(batch: readonly QueuedItem[], sideWrites: SideWrite
   const models = new Set<ModelParameters>();
   const firstOver = batch.findIndex(({ item }, i) => {
     writeCount += sideWrites[i]?.length ?? 0;
-    agentItems += item.conditionError ? 1 : 0;
+    agentItems += item.writeError ? 1 : 0;
     if (item.model) models.add(item.model);
     return i > 0 && (writeCount > MAX_SIDE_WRITES || agentItems > 1 || models.size > 1);
   });
@@ -157,12 +175,26 @@ export function rejectFailedConditions(
   for (const [i, queued] of [...batch].entries()) {
     const to = from + (sideWrites[i]?.length ?? 0);
     const failed = [...error.found].filter(([index]) => index >= from && index < to);
-    if (failed.length > 0 && queued.item.conditionError) {
+    if (failed.length > 0 && queued.item.writeError) {
       const found = new Map(failed.map(([index, record]) => [index - from, record]));
-      rejectItem(batch, queued, queued.item.conditionError(new ConditionFailedError(found, error)));
+      rejectItem(batch, queued, queued.item.writeError(new ConditionFailedError(found, error)));
     }
     from = to;
   }
+}
+
+/** Rejects the item with writes of the agent when the storage rejects the transaction; false when there is none. */
+export function rejectInvalidWrites(batch: QueuedItem[], error: unknown): boolean {
+  const queued = batch.find(({ item }) => item.writeError);
+  if (!queued?.item.writeError || !isWaitstateError(error, 'INVALID_INPUT', 'RECORD_TOO_LARGE')) return false;
+  rejectItem(batch, queued, queued.item.writeError(error));
+  return true;
+}
+
+/** The error of a storage that failed, with the tables of the agent's writes, which may be the cause. */
+export function explainFailure(batch: readonly QueuedItem[], error: unknown): unknown {
+  const item = batch.find((queued) => queued.item.writeError)?.item;
+  return isWaitstateError(error, 'STORAGE_MISSING', 'STORAGE_DENIED') ? (item?.writeError?.(error) ?? error) : error;
 }
 
 function rejectItem(batch: QueuedItem[], queued: QueuedItem, reason: unknown): void {

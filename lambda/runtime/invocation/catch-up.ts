@@ -31,7 +31,7 @@ export async function catchUp(
   const range = { from: versionKey(known.record.version + 1), to: versionKey(newest.record.version) };
   const between = (await firstRecords(at, range)).map((stored) => readCheckpoint(stored).meta);
   // A run that was deleted and started again under the same id is another run.
-  const isSameRun = newest.head.meta.born === known.head.meta.born;
+  const isSameRun = newest.head.meta.uid === known.head.meta.uid;
   if (!isSameRun || !between.every(({ kind }) => LEASELESS_KINDS.has(kind)) || hasEnded(newest.head.meta.status))
     throw new Fenced('Another invocation claimed the run, or the run ended, was rewound or was started again.');
   return { newest, isCancelled: between.some(({ kind }) => kind === 'cancel') };

@@ -15,11 +15,11 @@ import {
   readHead,
   tryCommit,
 } from '../../checkpoints/engine.ts';
-import { toMilliseconds } from '../../core/duration.ts';
+import { type Duration, toMilliseconds, toPositiveMs } from '../../core/duration.ts';
 import { isWaitstateError, RUN_GONE_CODES, WaitstateError } from '../../core/errors.ts';
 import { hasEnded, isWaiting } from '../../core/status.ts';
 import { HEAD_KEY } from '../../storage/keys.ts';
-import { endRun } from '../control/end-run.ts';
+import { endRun, timeOutRun } from '../control/end-run.ts';
 import { isPaused } from '../control/pause-agent.ts';
 import type { AgentDefinition } from '../definition/agent-definition.ts';
 import { toError } from '../definition/agent-errors.ts';
@@ -38,7 +38,7 @@ export interface Claimant {
   /** When the invocation has to stop. */
   readonly until: number;
   /** The length of a lease that is renewed, for a process that may die long before `until`. @default until then */
-  readonly leaseMs?: number;
+  readonly lease?: Duration;
 }
 
 /** A run that this invocation has claimed. */
@@ -49,15 +49,15 @@ export interface ClaimedRun {
   /** The waits that this claim settled. */
   readonly settled: ReadonlySet<string>;
   /** The number of the newest event that was read. */
-  readonly seenWake: number;
+  readonly seenEventCount: number;
   readonly until: number;
 }
 
 /** Why a run was not claimed. */
 export type Skipped = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone' | 'other agent';
 
-// A lease lasts longer than the function, because clocks differ.
-const LEASE_GRACE_MS = 2_000;
+/** How much longer a lease lasts than the function, because clocks differ. */
+export const LEASE_GRACE_MS = 2_000;
 
 /**
  * Claims a run in one transaction: checkpoint n+1 of kind `claim`, and the head with a lease. It fences the invocation
@@ -78,12 +78,12 @@ export async function claim(
       if (skipped) return skipped;
       if (await isPaused(at, agent.name)) return 'paused';
       if (timesOutAt(loaded.head.meta) <= at.now()) {
-        await endRun(at, { ending: 'FAILED', error: runTimedOut(at.run) });
+        await timeOutRun(at);
         continue;
       }
-      if (work.claimed === undefined && (await adoptEarlySignals(at)) > 0) continue;
-      const claims = loaded.record.version > (work.claimed ?? 0) ? 1 : (work.claims ?? 0) + 1;
-      if (claims > (agent.maxAttempts ?? 5)) {
+      if (work.claimedVersion === undefined && (await adoptEarlySignals(at)) > 0) continue;
+      const claims = loaded.record.version > (work.claimedVersion ?? 0) ? 1 : (work.claims ?? 0) + 1;
+      if (claims > (agent.maxClaimsWithoutProgress ?? 5)) {
         await endRun(at, { ending: 'FAILED', error: await claimsExhausted(at, claims - 1, loaded), forceEnd: true });
         continue;
       }
@@ -117,21 +117,21 @@ function skipReason({ status, work }: HeadMeta, { by }: Claimant, now: number): 
   if (hasEnded(status)) return 'ended';
   const isTaken = work?.lease !== undefined && work.lease.until > now && work.lease.by !== by;
   if (isTaken) return 'taken';
-  return (isWaiting(status) || work?.rests) && (work?.dueAt ?? Infinity) > now ? 'waiting' : undefined;
+  return (isWaiting(status) || work?.suspended) && (work?.dueAt ?? Infinity) > now ? 'waiting' : undefined;
 }
 
 async function commitClaim(
   at: RunContext,
   agent: AgentDefinition<never, unknown, unknown>,
   loaded: LoadedCheckpoint,
-  { by, until, leaseMs }: Claimant,
+  { by, until, lease: renewed }: Claimant,
   claims: number,
 ): Promise<ClaimedRun> {
   const journal = new Map(Object.entries(decodeResults(at, loaded) as Record<string, Entry>));
   const isEnding = loaded.head.meta.status === 'ENDING';
   const waits = new Map([...journal].filter(([id, entry]) => !isEnding && !id.startsWith('@') && !hasSettled(entry)));
-  const seenWake = loaded.head.meta.work?.wake ?? 0;
-  const read = await readOutcomes(at, loaded.cipher, journal, waits, seenWake);
+  const seenEventCount = loaded.head.meta.work?.eventCount ?? 0;
+  const read = await readOutcomes(at, loaded.cipher, journal, waits, seenEventCount);
   const settledWaits = settle(waits, read.outcomes);
   const cursor = read.cursorAfter(settledWaits);
   const firstSeq = lastSeq(journal) + 1;
@@ -145,7 +145,8 @@ async function commitClaim(
   // Throws if this code cannot read or migrate the state, before the run is claimed.
   if (!initial) currentState(at, loaded);
   const version = loaded.record.version + 1;
-  const lease = { by, until: leaseMs === undefined ? until + LEASE_GRACE_MS : at.now() + leaseMs };
+  const renewedMs = toPositiveMs('`lease`', renewed);
+  const lease = { by, until: renewedMs === undefined ? until + LEASE_GRACE_MS : at.now() + renewedMs };
   const work = (current: RuntimeMeta): RuntimeMeta => {
     const timeout = timeoutFields(agent, current, loaded.head.meta.createdAt);
     const deadline = isEnding ? Infinity : (timeout.deadline ?? Infinity);
@@ -155,13 +156,13 @@ async function commitClaim(
     return {
       ...current,
       ...timeout,
-      parked: undefined,
-      rests: undefined,
+      parkedReason: undefined,
+      suspended: undefined,
       deliveries: 0,
       lease,
       dueAt,
       claims,
-      claimed: version,
+      claimedVersion: version,
     };
   };
   await replaceUnsupported(at, loaded, entries);
@@ -176,7 +177,7 @@ async function commitClaim(
     throw (initial || input) && isWaitstateError(error, 'UNSUPPORTED_VALUE') ? new CannotStart(error) : error;
   });
   for (const [id, entry] of entries) journal.set(id, entry);
-  return { loaded: claimed, journal, settled: new Set(settledWaits.entries.keys()), seenWake, until };
+  return { loaded: claimed, journal, settled: new Set(settledWaits.entries.keys()), seenEventCount, until };
 }
 
 /** Turns outside values that cannot be stored into errors of the operations that waited, so that the claim succeeds. */
@@ -199,10 +200,10 @@ async function replaceUnsupported(
 /** The timeout and deadline of a run. A run that its agent did not start, such as a child, gets them when claimed. */
 function timeoutFields(
   { timeout }: AgentDefinition<never, unknown, unknown>,
-  { claimed, deadline, timeoutMs }: RuntimeMeta,
+  { claimedVersion, deadline, timeoutMs }: RuntimeMeta,
   createdAt: number,
 ): Pick<RuntimeMeta, 'deadline' | 'timeoutMs'> {
-  if (claimed !== undefined || timeoutMs !== undefined || !timeout) return { deadline, timeoutMs };
+  if (claimedVersion !== undefined || timeoutMs !== undefined || !timeout) return { deadline, timeoutMs };
   const durationMs = toMilliseconds('`timeout`', timeout);
   return { timeoutMs: durationMs, deadline: createdAt + durationMs };
 }
@@ -248,14 +249,11 @@ async function park(at: RunContext, error: WaitstateError): Promise<Skipped> {
   const { meta, revision } = readHead(stored);
   const deliveries = (meta.work?.deliveries ?? 0) + 1;
   const dueAt = at.now() + redeliveryDelayMs(deliveries);
-  const work = { ...NO_WORK, ...meta.work, parked: error.message.slice(0, 500), deliveries, dueAt };
+  const work = { ...NO_WORK, ...meta.work, parkedReason: error.message.slice(0, 500), deliveries, dueAt };
   // If the head has changed in the meantime, the run is delivered again anyway.
   await tryCommit(at.records, [{ put: headRecord(at.partition, { ...meta, work }).stored, when: { revision } }]);
   return 'parked';
 }
-
-const runTimedOut = (run: string): WaitstateError =>
-  new WaitstateError('TIMED_OUT', `Run "${run}" took longer than its timeout.`, { scope: 'run' });
 
 async function claimsExhausted(at: RunContext, claims: number, { record }: LoadedCheckpoint): Promise<WaitstateError> {
   let lastStep = '';

@@ -40,7 +40,7 @@ export class EditedState {
     let state = isNext ? this.value : this.#initial;
     for (const edit of pending.sort(byOrder)) {
       try {
-        state = await edit.change(state);
+        state = freeze(await edit.change(state));
         this.#applied.push(edit);
       } catch (error) {
         edit.done.reject(error);
@@ -49,6 +49,17 @@ export class EditedState {
     this.value = state;
     for (const { done } of pending) done.resolve();
   }
+}
+
+// Deeper states are refused when they are stored.
+const MAX_FROZEN_DEPTH = 1_000;
+
+/** Freezes plain objects and arrays at every level, as in a state that was loaded. */
+function freeze(value: unknown, depth = 0): unknown {
+  const isPlain = Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(Object(value)));
+  if (isPlain && !Object.isFrozen(value) && depth <= MAX_FROZEN_DEPTH)
+    for (const part of Object.values(Object.freeze(value) as object)) freeze(part, depth + 1);
+  return value;
 }
 
 const byOrder = (a: Edit, b: Edit): number => a.order - b.order;

@@ -19,27 +19,19 @@ import type { Identity, Scope } from '../journal/identity.ts';
 import { Journal } from '../journal/journal.ts';
 import type { Runtime, StepPhase } from '../runtime.ts';
 import { NO_WORK } from '../wake/work.ts';
+import { Activity } from './activity.ts';
 import type { BatchItem } from './batch.ts';
 import { Fenced } from './catch-up.ts';
 import type { ClaimedRun } from './claim.ts';
 import { CompletionOrder } from './completion-order.ts';
 import { EditedState } from './edited-state.ts';
+import type { InvocationEnd } from './invocation-end.ts';
 import { Lifetime } from './lifetime.ts';
 import { PendingWaits, type WaitingInvocation } from './pending-waits.ts';
 import { type SuspendableInvocation, writeQueued } from './suspend.ts';
 import type { Suspension } from './suspension.ts';
 import { WriteQueue } from './write-queue.ts';
 import { RunWriter } from './writer.ts';
-
-/** How an invocation of an agent ended. */
-export type InvocationEnd =
-  /** The run has ended; `parent` waited for it. */
-  | { readonly end: 'finished'; readonly status: Status; readonly parent?: string }
-  /** The run waits, or continues in another invocation at once. */
-  | { readonly end: 'suspended'; readonly status: Status; readonly continues?: true }
-  /** Another invocation holds the run. */
-  | { readonly end: 'fenced' }
-  | { readonly end: 'failed'; readonly error: unknown };
 
 /**
  * One invocation of an agent for one run: its journal, what is running, and what it waits for. `suspend.ts` says when
@@ -62,7 +54,7 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   /** The functions that undo steps, by the id of the step. */
   readonly undos = new Map<string, (result: never, tools: StepContext) => unknown>();
   /** The operation that each error came from. */
-  readonly failedAt = new WeakMap<object, string>();
+  readonly failedOperations = new WeakMap<object, string>();
   /** The cache ids that this invocation has used. */
   readonly takenCacheIds = new Set<string>();
   /** The last turn of the run; it is written together with the end of the run. */
@@ -81,9 +73,8 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   readonly claimedVersion: number;
   readonly #settledByClaim: ReadonlySet<string>;
   readonly #completionOrder = new CompletionOrder();
-  #active = 0;
+  readonly #activity = new Activity(() => this.checkSuspend());
   #isOver = false;
-  readonly #idleWaiters: (() => void)[] = [];
 
   constructor(runtime: Runtime, at: RunContext, agent: AgentDefinition<never, unknown, unknown>, claimed: ClaimedRun) {
     this.runtime = runtime;
@@ -94,7 +85,7 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
     this.isEnding = claimed.loaded.head.meta.status === 'ENDING';
     this.claimedVersion = claimed.loaded.record.version;
     this.#settledByClaim = claimed.settled;
-    this.writer = new RunWriter(at, claimed.loaded, claimed.seenWake);
+    this.writer = new RunWriter(at, claimed.loaded, claimed.seenEventCount);
     this.lifetime = new Lifetime(runtime.clock, claimed.until, () => this.checkSuspend());
   }
 
@@ -149,8 +140,8 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
 
   /** Unguessable text that is the same for an id for as long as the run exists. */
   seedFor(id: string): string {
-    const { born } = this.writer.loaded.head.meta;
-    const seed = [this.at.partition, born, id].join('\n');
+    const { uid } = this.writer.loaded.head.meta;
+    const seed = [this.at.partition, uid, id].join('\n');
     return createHash('sha256').update(seed).digest('base64url').slice(0, 32);
   }
 
@@ -158,12 +149,13 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   async runOperation<T>({ id, release }: Identity, work: () => Promise<T>): Promise<T> {
     // After the agent has returned, only abandoned branches call operations, and their values are not needed.
     if (this.hasReturned) return this.hang();
-    this.journal.markReplayed(id);
+    this.journal.markCalled(id);
     try {
       return await work();
     } finally {
       const { seq } = this.journal.get(id) ?? {};
       if (seq !== undefined) await this.runActive(() => this.#completionOrder.wait(seq));
+      this.journal.markReturned(id);
       release();
     }
   }
@@ -178,9 +170,8 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   /** Fails the run if the code begins a new operation where the journal has another one. */
   async #checkNextOperation(path: string, id: string): Promise<void> {
     const { journal } = this;
-    if (this.work.edited || journal.nextUnreplayed(path) === undefined) return;
-    await this.runActive(() => journal.waitForReplay(path, this.runtime.clock));
-    const recorded = journal.nextUnreplayed(path);
+    if (this.work.edited || !journal.hasUnreplayed(path)) return;
+    const recorded = await this.runActive(() => journal.waitForReplay(path, this.runtime.clock));
     if (recorded === undefined) return;
     throw this.failAsNonDeterministic(
       nonDeterminismError(id, 'comes next in this code', `"${recorded}" comes next in the journal`),
@@ -203,14 +194,8 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   }
 
   /** Runs something that keeps the run from suspending. */
-  async runActive<T>(work: () => Promise<T>): Promise<T> {
-    this.#active += 1;
-    try {
-      return await work();
-    } finally {
-      this.#active -= 1;
-      this.checkSuspend();
-    }
+  runActive<T>(work: () => Promise<T>): Promise<T> {
+    return this.#activity.run(work);
   }
 
   /** Runs a storage call. When the storage fails, this invocation fails; the agent never sees that error. */
@@ -231,7 +216,7 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
 
   /** Reports the phase of a step to tests, which may crash the process here. */
   async probe(phase: StepPhase, step: string): Promise<void> {
-    if (this.runtime.probe?.(phase, this.at.run, step) !== 'crash') return;
+    if ((await this.runtime.probe?.(phase, this.at.run, step)) !== 'crash') return;
     this.fail(new Error(`The process crashed ${phase} step "${step}", as the test planned.`));
     await this.hang();
   }
@@ -244,10 +229,7 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
 
   /** Resolves when nothing is running, being written or being replayed. */
   waitUntilIdle(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#idleWaiters.push(resolve);
-      this.checkSuspend();
-    });
+    return this.#activity.waitUntilIdle();
   }
 
   /** Ends the invocation: the run has ended in this status. */
@@ -266,16 +248,12 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
 
   /** Whether something is running that must complete before the run suspends; false once the function's time is up. */
   get isBusy(): boolean {
-    return this.#active > 0 && !this.lifetime.cutoff.signal.aborted;
+    return this.#activity.isRunning && !this.lifetime.cutoff.signal.aborted;
   }
 
   /** Resumes the callers of `waitUntilIdle`; returns whether there were any. */
   releaseIdleWaiters(): boolean {
-    if (this.#idleWaiters.length === 0) return false;
-    for (const resolve of this.#idleWaiters.splice(0)) resolve();
-    // The callers may have nothing left to do: then the run still has to suspend.
-    queueMicrotask(() => this.checkSuspend());
-    return true;
+    return this.#activity.releaseIdleWaiters();
   }
 
   /** The run was cancelled or has timed out. A run that is already ending continues: it waits to undo something. */
@@ -293,7 +271,7 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   /** Something began or completed: writes what is queued, and suspends the run if it only waits. */
   checkSuspend(): void {
     if (this.#isOver) return;
-    this.pendingWaits.setTimer(this.#active > 0);
+    this.pendingWaits.setTimer(this.#activity.isRunning);
     this.#flush();
   }
 

@@ -1,4 +1,5 @@
 import { headRecord, type RunContext, readHead, tryCommit } from '../../checkpoints/engine.ts';
+import { toPositiveMs } from '../../core/duration.ts';
 import { HEAD_KEY } from '../../storage/keys.ts';
 import type { Clock } from '../clock.ts';
 import { timesOutAt } from '../wake/work.ts';
@@ -8,7 +9,8 @@ import type { Claimant } from './claim.ts';
  * Renews a short lease for as long as the process lives; call the returned function to stop. On Lambda a lease lasts as
  * long as the function and is never renewed.
  */
-export function startLeaseRenewal(at: RunContext, clock: Clock, { by, leaseMs }: Claimant): () => void {
+export function startLeaseRenewal(at: RunContext, clock: Clock, { by, lease }: Claimant): () => void {
+  const leaseMs = toPositiveMs('`lease`', lease);
   const stopped = new AbortController();
   if (leaseMs === undefined) return () => {};
   const renewUntilStopped = async () => {

@@ -124,7 +124,7 @@ export class PendingWaits {
   async #check(): Promise<void> {
     const { at, journal, writer } = this.#invocation;
     const waits = new Map(this.ids.map((id) => [id, journal.entry(id)]));
-    const read = await readOutcomes(at, writer.loaded.cipher, journal, waits, writer.seenWake, this.#events);
+    const read = await readOutcomes(at, writer.loaded.cipher, journal, waits, writer.seenEventCount, this.#events);
     this.#settleRetries();
     const settled = settle(waits, read.outcomes);
     if (settled.entries.size === 0) return;
@@ -141,7 +141,8 @@ export class PendingWaits {
       this.settling.add(id);
     }
     const recordAndResume = async () => {
-      await this.#invocation.record({ entries: [...entries, ...cursorEntries] });
+      const wait = [...entries].map(([id, { kind }]) => `${kind} ${id}`).join(', ');
+      await this.#invocation.record({ entries: [...entries, ...cursorEntries], wait });
       for (const { id, wait } of settled) {
         this.settling.delete(id);
         wait?.onSettled(this.#invocation.journal.entry(id));

@@ -14,7 +14,7 @@ import type { RunWriter } from './writer.ts';
 //    its journal entry and, in the same transaction, the record of the approval.
 // 2. `writeQueued` takes everything that is queued. If the agent has nothing left to do but wait, `planSuspension` says
 //    in which status the run suspends and when it is due.
-// 3. `RunWriter.write` writes both in one transaction, conditional on the `wake` counter that this invocation has read.
+// 3. `RunWriter.write` writes both in one transaction, conditional on the event count that this invocation has read.
 // 4. If an event arrived in between, nothing was written: the event is read first, so that no run sleeps through it.
 
 /** The part of an invocation that writing and suspending need. */
@@ -61,7 +61,7 @@ export async function writeQueued(invocation: SuspendableInvocation): Promise<vo
       case 'suspended':
         return invocation.endSuspended(outcome.suspension);
       case 'woken':
-        writer.seenWake = outcome.wake;
+        writer.seenEventCount = outcome.eventCount;
         await pendingWaits.checkOutcomes();
         break;
       case 'stale':

@@ -13,8 +13,8 @@ export interface Suspension {
 /** Suspends a run until something it waits for happens, or until a time. */
 export function suspendUntil(dueAt: number, waitsFor: readonly Status[], isEnding: boolean): Suspension {
   const status = isEnding ? 'ENDING' : (STATUS_PRIORITY.find((each) => waitsFor.includes(each)) ?? 'SLEEPING');
-  const rests = isEnding || undefined;
-  return { status, work: (work) => ({ ...suspendedWork(work, dueAt), rests }) };
+  const suspended = isEnding || undefined;
+  return { status, work: (work) => ({ ...suspendedWork(work, dueAt), suspended }) };
 }
 
 // The status of a run that waits for several things is the first of these.
@@ -27,7 +27,7 @@ export function yieldToNextInvocation(
   attempt: { readonly claims: number | undefined; readonly claimedVersion: number; readonly version: number },
 ): Suspension {
   const { claims, claimedVersion, version } = attempt;
-  const progress = version > claimedVersion ? { claims: 0 } : { claims, claimed: version + 1 };
+  const progress = version > claimedVersion ? { claims: 0 } : { claims, claimedVersion: version + 1 };
   return {
     status: isEnding ? 'ENDING' : 'READY',
     continues: true,

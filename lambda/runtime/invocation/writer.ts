@@ -9,10 +9,12 @@ import {
   countFitting,
   dedupeWrites,
   EditFailed,
+  explainFailure,
   mergeItems,
   type QueuedItem,
   rejectFailedConditions,
   rejectFailedEdit,
+  rejectInvalidWrites,
   type SideWritesByItem,
 } from './batch.ts';
 import { catchUp, fencedIfGone } from './catch-up.ts';
@@ -23,7 +25,7 @@ export type WriteOutcome =
   | { readonly result: 'written' }
   | { readonly result: 'suspended'; readonly suspension: Suspension }
   /** An event arrived that this invocation has not read, so the run must not suspend. Nothing was written. */
-  | { readonly result: 'woken'; readonly wake: number; readonly unwritten: readonly QueuedItem[] }
+  | { readonly result: 'woken'; readonly eventCount: number; readonly unwritten: readonly QueuedItem[] }
   /** Somebody else has appended a checkpoint. */
   | { readonly result: 'stale'; readonly unwritten: readonly QueuedItem[] }
   /** Some items did not fit into the transaction, or were rejected. */
@@ -31,11 +33,11 @@ export type WriteOutcome =
 
 /** The head counts an event that this invocation has not read. */
 class UnreadEvent extends Error {
-  readonly wake: number;
+  readonly eventCount: number;
 
-  constructor(wake: number) {
+  constructor(eventCount: number) {
     super();
-    this.wake = wake;
+    this.eventCount = eventCount;
   }
 }
 
@@ -47,14 +49,14 @@ export class RunWriter {
   loaded: LoadedCheckpoint;
   state: unknown;
   /** The number of the newest event that this invocation has read. */
-  seenWake: number;
+  seenEventCount: number;
   readonly #at: RunContext;
 
-  constructor(at: RunContext, loaded: LoadedCheckpoint, seenWake: number) {
+  constructor(at: RunContext, loaded: LoadedCheckpoint, seenEventCount: number) {
     this.#at = at;
     this.loaded = loaded;
     this.state = currentState(at, loaded).state;
-    this.seenWake = seenWake;
+    this.seenEventCount = seenEventCount;
   }
 
   /** Writes items as one checkpoint, together with a suspension if there is one, and confirms the written items. */
@@ -70,12 +72,12 @@ export class RunWriter {
         for (const { done } of batch) done.resolve();
         return suspension ? { result: 'suspended', suspension } : { result: 'written' };
       } catch (error) {
-        if (error instanceof UnreadEvent) return { result: 'woken', wake: error.wake, unwritten: batch };
+        if (error instanceof UnreadEvent) return { result: 'woken', eventCount: error.eventCount, unwritten: batch };
         if (isWaitstateError(error, 'STALE_VERSION')) return { result: 'stale', unwritten: batch };
         if (isWaitstateError(error, 'UNSUPPORTED_VALUE')) return this.#writeOneByOne(batch, error);
         if (error instanceof EditFailed) rejectFailedEdit(batch, error);
         else if (error instanceof ConditionFailedError) rejectFailedConditions(batch, sideWrites, error);
-        else throw fencedIfGone(error);
+        else if (!rejectInvalidWrites(batch, error)) throw fencedIfGone(explainFailure(batch, error));
         if (batch.length === 0) return { result: 'partly written', unwritten: [] };
         if (attempt >= MAX_ATTEMPTS) throw error;
       }
@@ -110,7 +112,7 @@ export class RunWriter {
     sideWrites: SideWritesByItem,
     suspension: Suspension | undefined,
   ): Promise<void> {
-    const { seenWake } = this;
+    const { seenEventCount } = this;
     const items: readonly BatchItem[] = batch.map(({ item }) => item);
     const editsState = items.some(({ edit }) => edit);
     const state = editsState ? { value: await applyEdits(items, this.state) } : undefined;
@@ -118,12 +120,12 @@ export class RunWriter {
     const head = (current: HeadMeta) => {
       const before = current.work ?? NO_WORK;
       // The head that this process knows may be older than the events it has read; then the commit finds the newer one.
-      if (suspension && before.wake > seenWake) throw new UnreadEvent(before.wake);
+      if (suspension && before.eventCount > seenEventCount) throw new UnreadEvent(before.eventCount);
       const changed = items.reduce((work, item) => item.work?.(work) ?? work, before);
       return { work: suspension ? suspension.work(changed) : changed };
     };
     this.loaded = await appendEntries(this.#at, this.loaded, {
-      ...mergeItems(items),
+      ...mergeItems(items, suspension !== undefined),
       ...(state && { state }),
       ...(suspension && { status: suspension.status }),
       ...(changesHead && { head }),

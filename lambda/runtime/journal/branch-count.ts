@@ -1,7 +1,7 @@
 /** Which branches of a `ctx.all` or `ctx.map` counted, by index. It is recorded, so that a replay counts the same. */
 export interface BranchCount {
   /** The number of branches. */
-  readonly of: number;
+  readonly total: number;
   readonly fulfilled: readonly number[];
   readonly rejected: readonly number[];
 }

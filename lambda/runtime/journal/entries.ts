@@ -12,6 +12,8 @@ interface EntryBase {
   readonly seq?: number;
   /** The order in which operations began to wait, or completed with something to undo. */
   readonly order?: number;
+  /** Whether another operation of its scope was outstanding when this one began to wait, or completed. */
+  readonly concurrent?: true;
 }
 
 /** A step, a tool call, or the undo of a step. */
@@ -22,9 +24,9 @@ export interface StepEntry extends EntryBase {
   /** The number of failed attempts, when the next one is, and why the last one failed. */
   readonly failures?: number;
   readonly retryAt?: number;
-  readonly because?: string;
+  readonly lastFailure?: string;
   /** The number of attempts that began, for a step that may run only once. */
-  readonly begun?: number;
+  readonly startedAttempts?: number;
   /** The id of the cache entry that holds the value of a tool call. */
   readonly cached?: string;
 }
@@ -50,7 +52,7 @@ export interface ApprovalEntry extends EntryBase {
   readonly kind: 'approval';
   /** The id of the approval, and how often it was requested. */
   readonly approval: string;
-  readonly ask?: number;
+  readonly requestNumber?: number;
   readonly facts?: unknown;
   readonly rechecks?: true;
   /** The decision, while its facts still have to be checked again. */
@@ -89,7 +91,7 @@ export interface InputEntry extends EntryBase {
 export interface ResultEntry extends EntryBase {
   readonly kind: 'result';
   /** The operations that the error came from, and the steps that could not be undone. */
-  readonly failedAt?: readonly string[];
+  readonly failedOperations?: readonly string[];
   readonly notUndone?: readonly string[];
 }
 
@@ -158,10 +160,11 @@ export function checkEntry(id: string, entry: Entry, kind: EntryKind, hash: stri
     );
 }
 
+/** The error of code that calls another operation than the journal has, with the usual causes. */
 export const nonDeterminismError = (id: string, expected: string, found: string): WaitstateError =>
   new WaitstateError(
     'STEP_MISMATCH',
-    `Operation "${id}" ${expected}, but ${found}: the code does not match the journal of the run. Nothing was run or undone. Deploy code that matches and \`retry\` the run, or \`rewind\` it.`,
+    `Operation "${id}" ${expected}, but ${found}: the code does not match the journal of the run. Nothing was run or undone. Usual causes: \`Math.random()\`, \`Date.now()\`, a fetch or another read outside a step, or changed code. Use \`ctx.random()\`, \`ctx.now()\` and \`ctx.step\` instead, or deploy code that matches. Then \`retry\` the run, or \`rewind\` it.`,
     { scope: 'run' },
   );
 

@@ -70,6 +70,9 @@ function escapeKey(key: unknown): string {
   return key.length > 100 ? `~${shortHash(key)}` : escapeName(key);
 }
 
+/** The path of the scope that an operation belongs to: `trips[3]/` for `trips[3]/search`. */
+export const pathOf = (id: string): string => id.slice(0, id.lastIndexOf('/') + 1);
+
 /** The name of the operation with an id: `search` for `trips[3]/search:paris#2`. */
 export const operationName = (id: string): string =>
   decodeURIComponent((id.split('/').at(-1) ?? '').replace(/[#:].*$/, ''));

@@ -1,4 +1,5 @@
 import { type Entry, hasSettled, isOperationId } from './entries.ts';
+import { pathOf } from './identity.ts';
 
 /**
  * The recorded operations that the code has not called again, by scope. Code that begins a new operation before it has
@@ -17,21 +18,20 @@ export class UnreplayedOperations {
     }
   }
 
-  /** Marks an operation as called by the code. */
-  markReplayed(id: string): void {
+  /** Marks an operation as called by the code; returns whether it was recorded. */
+  markReplayed(id: string): boolean {
     const path = pathOf(id);
     const seq = this.#scopes.get(path)?.get(id);
-    if (seq === undefined) return;
+    if (seq === undefined) return false;
     this.#scopes.get(path)?.delete(id);
     this.#lastReplayed.set(path, Math.max(seq, this.#lastReplayed.get(path) ?? 0));
+    return true;
   }
 
-  /** The first operation of a scope that completed after every operation that the code has called. */
-  next(path: string): string | undefined {
+  /** The operations of a scope that completed after every operation that the code has called, in that order. */
+  after(path: string): readonly string[] {
     const lastReplayed = this.#lastReplayed.get(path) ?? 0;
     const later = [...(this.#scopes.get(path) ?? [])].filter(([, seq]) => seq > lastReplayed);
-    return later.toSorted(([, a], [, b]) => a - b)[0]?.[0];
+    return later.toSorted(([, a], [, b]) => a - b).map(([id]) => id);
   }
 }
-
-const pathOf = (id: string): string => id.slice(0, id.lastIndexOf('/') + 1);

@@ -28,8 +28,9 @@ export async function approval<Edits>(
 ): Promise<Decision<Edits>> {
   invocation.checkCall('ctx.approval', scope);
   checkApprovalRequest(toApprovalRequest(options, options.facts));
-  const { maxAsks = 3, recheck } = options;
-  if (!Number.isSafeInteger(maxAsks) || maxAsks < 1) throw invalidInput('`maxAsks`', 'a whole number from 1', maxAsks);
+  const { maxRequests = 3, recheck } = options;
+  if (!Number.isSafeInteger(maxRequests) || maxRequests < 1)
+    throw invalidInput('`maxRequests`', 'a whole number from 1', maxRequests);
   if (recheck && !options.facts) throw invalidInput('`recheck`', 'given together with `facts`', 'no facts');
   const identity = scope.enter(name, options.key);
   return invocation.runOperation(identity, async () => {
@@ -48,12 +49,12 @@ export async function approval<Edits>(
       if (!entry) entry = await requestApproval(invocation, id, name, options, 1, undefined);
       else if (entry.decided === undefined)
         entry = await invocation.pendingWaits.waitFor(id, entry, 'WAITING_FOR_APPROVAL');
-      else entry = await recheckDecision(invocation, scope, id, name, options, entry, maxAsks);
+      else entry = await recheckDecision(invocation, scope, id, name, options, entry, maxRequests);
     }
   });
 }
 
-function decisionOrThrow<Edits>({ failedAt }: Invocation, id: string, entry: ApprovalEntry): Decision<Edits> {
+function decisionOrThrow<Edits>({ failedOperations }: Invocation, id: string, entry: ApprovalEntry): Decision<Edits> {
   if (Object.hasOwn(entry, 'error')) throw entry.error;
   const { fails, ...recorded } = entry.value as RecordedDecision;
   if (fails) {
@@ -63,7 +64,7 @@ function decisionOrThrow<Edits>({ failedAt }: Invocation, id: string, entry: App
       { scope: 'run' },
     );
     // A retry of the run then requests the approval again.
-    failedAt.set(error, id);
+    failedOperations.set(error, id);
     throw error;
   }
   return { ...recorded, facts: entry.facts } as Decision<Edits>;
@@ -78,7 +79,7 @@ function toApprovalRequest(options: ApprovalOptions<unknown>, facts: Facts | und
     facts: _facts,
     recheck: _recheck,
     same: _same,
-    maxAsks: _maxAsks,
+    maxRequests: _maxRequests,
     key: _key,
     ...request
   } = options;
@@ -99,18 +100,18 @@ function requestApproval(
   id: string,
   name: string,
   options: ApprovalOptions<unknown>,
-  ask: number,
+  requestNumber: number,
   followUp: { readonly facts: Facts | undefined; readonly changed: FactsChange } | undefined,
 ): Promise<ApprovalEntry> {
   const { at, agent, work } = invocation;
-  const approval = toApprovalId(id, { rewinds: work.rewinds, ask });
+  const approval = toApprovalId(id, { rewinds: work.rewinds, requestNumber });
   const facts = followUp?.facts ?? options.facts;
   const request = toApprovalRequest(options, facts);
   const entry: ApprovalEntry = {
     kind: 'approval',
     approval,
-    ask,
-    order: invocation.journal.nextOrder(),
+    requestNumber,
+    ...invocation.journal.beginWait(id),
     ...(facts && { facts }),
     ...((options.recheck || isStandardSchema(options.editable)) && { rechecks: true }),
   };
@@ -121,7 +122,7 @@ function requestApproval(
       createApprovalWrites(at, invocation.writer.loaded.cipher, approval, request, {
         agent: agent.name,
         name,
-        ask,
+        requestNumber,
         changed: followUp?.changed,
       }),
     work: (current) => ({ ...current, approvals: [...(current.approvals ?? []), approval] }),
@@ -136,9 +137,9 @@ async function recheckDecision(
   name: string,
   options: ApprovalOptions<unknown>,
   entry: ApprovalEntry,
-  maxAsks: number,
+  maxRequests: number,
 ): Promise<ApprovalEntry> {
-  const { ask = 1, decided } = entry;
+  const { requestNumber = 1, decided } = entry;
   const before = entry.facts as Facts | undefined;
   const decision = decided as RecordedDecision;
   const recordDecision = async (value: RecordedDecision): Promise<ApprovalEntry> => {
@@ -147,14 +148,14 @@ async function recheckDecision(
     return invocation.journal.entry(id) as ApprovalEntry;
   };
   const requestAgain = (facts: Facts | undefined, changed: FactsChange): Promise<ApprovalEntry> =>
-    ask >= maxAsks
+    requestNumber >= maxRequests
       ? recordDecision({
           ...decision,
           approved: false,
           status: 'CHANGED',
-          comment: `Requested ${ask} times; after each approval the facts had changed or the edits were not valid.`,
+          comment: `Requested ${requestNumber} times; after each approval the facts had changed or the edits were not valid.`,
         })
-      : requestApproval(invocation, id, name, options, ask + 1, { facts, changed });
+      : requestApproval(invocation, id, name, options, requestNumber + 1, { facts, changed });
   if (!decision.approved) return recordDecision(decision);
   const valid = await validateEdits(options, decision);
   if ('issues' in valid) return requestAgain(before, { before: decision.edits, after: valid.issues });

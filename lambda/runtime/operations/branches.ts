@@ -6,7 +6,7 @@ import { nonDeterminismError } from '../journal/entries.ts';
 import { Scope } from '../journal/identity.ts';
 import { abandonWaits } from './wait-operations.ts';
 
-type BranchesOptions = BranchOptions & { readonly enough?: number | undefined };
+type BranchesOptions = BranchOptions & { readonly minSuccessful?: number | undefined };
 type BranchFunction = (ctx: AgentContext<never>) => unknown;
 
 /**
@@ -23,48 +23,49 @@ export async function branches(
   options: BranchesOptions = {},
 ): Promise<readonly BranchOutcome<unknown>[]> {
   invocation.checkCall('ctx.all', scope);
-  const { concurrency = Infinity, enough, key } = options;
+  const { concurrency = Infinity, minSuccessful, key } = options;
   if (!(concurrency >= 1)) throw invalidInput('`concurrency`', 'a number from 1', concurrency);
-  if (enough !== undefined && !(Number.isSafeInteger(enough) && enough >= 0 && enough <= runs.length))
-    throw invalidInput('`enough`', `a whole number from 0 to ${runs.length}, the number of branches`, enough);
+  const required = minSuccessful === undefined ? runs.length : minSuccessful;
+  if (!(Number.isSafeInteger(required) && required >= 0 && required <= runs.length))
+    throw invalidInput('`minSuccessful`', `a whole number from 0 to ${runs.length}, the number of branches`, required);
   const identity = scope.enter(name, key);
   return invocation.runOperation(identity, async () => {
     const { id } = identity;
     const recorded = invocation.recorded(id, 'branches')?.value;
-    if (recorded && recorded.of !== runs.length)
+    if (recorded && recorded.total !== runs.length)
       throw invocation.failAsNonDeterministic(
-        nonDeterminismError(id, `has ${runs.length} branches in this code`, `${recorded.of} were recorded`),
+        nonDeterminismError(id, `has ${runs.length} branches in this code`, `${recorded.total} were recorded`),
       );
     const scopes = runs.map((_, i) => new Scope(`${id}[${i}]/`, scope));
     // A branch that did not count starts nothing new in a replay.
     for (const [i, branch] of scopes.entries()) if (recorded && !hasCounted(recorded, i)) branch.close();
-    const outcomes = await runBranches(runs, scopes, createContext, concurrency, enough ?? runs.length, recorded);
+    const outcomes = await runBranches(runs, scopes, createContext, concurrency, required, recorded);
     if (!recorded && outcomes.some(({ status }) => status !== 'fulfilled'))
       await recordBranchCount(invocation, id, scopes, outcomes);
     const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
-    const maxFailures = runs.length - (enough ?? runs.length);
-    if (recorded && failed.length <= maxFailures)
-      checkEnough(invocation, id, outcomes, enough ?? runs.length, recorded);
+    const maxFailures = runs.length - required;
+    if (recorded && failed.length <= maxFailures) checkMinSuccessful(invocation, id, outcomes, required, recorded);
     if (failed.length > maxFailures) {
-      const reason = failureReason(failed, enough);
-      if (reason instanceof Error && !invocation.failedAt.has(reason)) invocation.failedAt.set(reason, id);
+      const reason = failureReason(failed, minSuccessful);
+      if (reason instanceof Error && !invocation.failedOperations.has(reason))
+        invocation.failedOperations.set(reason, id);
       throw reason;
     }
     return outcomes;
   });
 }
 
-/** Fails as non-deterministic when fewer of the counted branches succeed in this code than `enough` requires. */
-function checkEnough(
+/** Fails as non-deterministic when fewer of the counted branches succeed in this code than `minSuccessful` requires. */
+function checkMinSuccessful(
   invocation: Invocation,
   id: string,
   outcomes: readonly BranchOutcome<unknown>[],
-  enough: number,
+  required: number,
   recorded: BranchCount,
 ): void {
   const succeeded = outcomes.filter(({ status }) => status === 'fulfilled').length;
-  if (succeeded >= enough) return;
-  const expectation = `needs ${enough} successful branches and gets ${succeeded} in this code`;
+  if (succeeded >= required) return;
+  const expectation = `needs ${required} successful branches and gets ${succeeded} in this code`;
   throw invocation.failAsNonDeterministic(
     nonDeterminismError(id, expectation, `it was recorded as completed with ${recorded.fulfilled.length}`),
   );
@@ -80,15 +81,15 @@ function runBranches(
   scopes: readonly Scope[],
   createContext: (scope: Scope) => AgentContext<never>,
   concurrency: number,
-  enough: number,
+  required: number,
   recorded: BranchCount | undefined,
 ): Promise<BranchOutcome<unknown>[]> {
-  const outcomes: BranchOutcome<unknown>[] = runs.map(() => ({ status: 'left' }));
-  const totals = { fulfilled: 0, rejected: 0, left: 0 };
+  const outcomes: BranchOutcome<unknown>[] = runs.map(() => ({ status: 'abandoned' }));
+  const totals = { fulfilled: 0, rejected: 0, abandoned: 0 };
   const isComplete = () =>
     recorded
       ? totals.fulfilled + totals.rejected >= recorded.fulfilled.length + recorded.rejected.length
-      : totals.fulfilled >= enough || totals.rejected > runs.length - enough;
+      : totals.fulfilled >= required || totals.rejected > runs.length - required;
   return new Promise((resolve) => {
     let next = 0;
     let isFinished = false;
@@ -132,11 +133,11 @@ async function recordBranchCount(
 ): Promise<void> {
   const indexesOf = (status: string) => outcomes.flatMap((outcome, i) => (outcome.status === status ? [i] : []));
   const value: BranchCount = {
-    of: outcomes.length,
+    total: outcomes.length,
     fulfilled: indexesOf('fulfilled'),
     rejected: indexesOf('rejected'),
   };
-  const abandonedScopes = indexesOf('left').flatMap((i) => scopes[i] ?? []);
+  const abandonedScopes = indexesOf('abandoned').flatMap((i) => scopes[i] ?? []);
   for (const branch of abandonedScopes) branch.close();
   const abandoned = abandonWaits(
     invocation,
@@ -145,9 +146,9 @@ async function recordBranchCount(
   await invocation.runActive(() => invocation.record({ ...abandoned, entries: [[id, { kind: 'branches', value }]] }));
 }
 
-function failureReason(failed: readonly { readonly reason: unknown }[], enough: number | undefined): unknown {
+function failureReason(failed: readonly { readonly reason: unknown }[], minSuccessful: number | undefined): unknown {
   const reasons = failed.map(({ reason }) => reason);
-  return enough === undefined
+  return minSuccessful === undefined
     ? reasons[0]
-    : new AggregateError(reasons, `Too many branches failed for ${enough} to succeed.`);
+    : new AggregateError(reasons, `Too many branches failed for ${minSuccessful} to succeed.`);
 }

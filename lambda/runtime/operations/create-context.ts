@@ -98,7 +98,7 @@ export function createContext(invocation: Invocation, scope: Scope, turnState?: 
         item: { name },
       }));
     },
-    done: (result) => new Done(result),
+    done: (result, state) => new Done(result, state),
   };
   return Object.defineProperty(preventUnhandledRejections(context), 'state', {
     enumerable: true,
@@ -121,13 +121,13 @@ const preventUnhandledRejections = <C extends object>(context: C): C =>
     }),
   ) as C;
 
-/** The outcome of each branch with `enough`, and the value of each branch without. */
+/** The outcome of each branch with `minSuccessful`, and the value of each branch without. */
 const toBranchResults = (
   outcomes: readonly BranchOutcome<unknown>[],
-  options: { readonly enough?: number } = {},
+  options: { readonly minSuccessful?: number } = {},
 ): unknown[] =>
   outcomes.map((outcome) =>
-    options.enough === undefined ? (outcome.status === 'fulfilled' ? outcome.value : undefined) : outcome,
+    options.minSuccessful === undefined ? (outcome.status === 'fulfilled' ? outcome.value : undefined) : outcome,
   );
 
 /** Returns the recorded value, or makes and records it. */

@@ -1,6 +1,5 @@
 import { toMilliseconds } from '../../core/duration.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
-import type { ConditionFailedError } from '../../storage/ports.ts';
 import type { StepContext, StepOptions } from '../definition/agent-context.ts';
 import { agentMisuse, toError } from '../definition/agent-errors.ts';
 import { checkRetryPolicy, retryDelayMs } from '../definition/retry-policy.ts';
@@ -44,7 +43,7 @@ export async function step<T>(
 export function checkStepOptions(
   { agent }: Invocation,
   name: string,
-  { retry, undo, transact, timeout }: StepOptions<never>,
+  { retry, undo, transact, transactRaw, timeout }: StepOptions<never>,
 ): void {
   if (retry) checkRetryPolicy(retry);
   if (timeout) toMilliseconds('`timeout`', timeout);
@@ -52,9 +51,9 @@ export function checkStepOptions(
     throw agentMisuse(
       `Step "${name}" has an \`undo\`, which does not outlive the turn. Define it on the agent: \`undo: { '${name}': … }\`.`,
     );
-  if (transact && !agent.transact)
+  if ((transact || transactRaw) && !agent.transact)
     throw agentMisuse(
-      `Step "${name}" has \`transact\`, which needs \`transact: true\` on the agent: storage support is checked when the agent is defined.`,
+      `Step "${name}" has \`${transact ? 'transact' : 'transactRaw'}\`, which needs \`transact: true\` on the agent: storage support is checked when the agent is defined.`,
     );
 }
 
@@ -66,7 +65,7 @@ export async function runOrReplay<T>(invocation: Invocation, scope: Scope | unde
   if (kind !== 'undo') await invocation.begin(scope, id);
   const policy = work.options.retry ?? invocation.agent.retry ?? {};
   for (let entry: StepEntry = existing ?? { kind, ...(hash !== undefined && { hash }) }; ; ) {
-    if ((entry.begun ?? 0) > (entry.failures ?? 0)) {
+    if ((entry.startedAttempts ?? 0) > (entry.failures ?? 0)) {
       const error = outcomeUnknown(id, PROCESS_ENDED);
       return valueOrThrow(invocation, work, await recordEntry(invocation, id, { ...entry, error }));
     }
@@ -89,7 +88,7 @@ function valueOrThrow<T>(
   entry: Entry,
 ): T {
   if (Object.hasOwn(entry, 'error')) {
-    invocation.failedAt.set(Object(entry.error), id);
+    invocation.failedOperations.set(Object(entry.error), id);
     throw entry.error;
   }
   registerUndo(invocation, { id, options });
@@ -121,8 +120,15 @@ async function runAttempt<T>(
   delayFor: (error: unknown, failures: number) => number | undefined,
 ): Promise<StepEntry> {
   const { id, options } = work;
-  const { failures = 0, retryAt: _retryAt, because: _because, begun: _begun, ...entryBase } = entry;
-  if (options.atMostOnce) await invocation.record({ entries: [[id, { ...entryBase, failures, begun: failures + 1 }]] });
+  const {
+    failures = 0,
+    retryAt: _retryAt,
+    lastFailure: _lastFailure,
+    startedAttempts: _startedAttempts,
+    ...entryBase
+  } = entry;
+  if (options.atMostOnce)
+    await invocation.record({ entries: [[id, { ...entryBase, failures, startedAttempts: failures + 1 }]] });
   try {
     await invocation.probe('before', id);
     const value = await callFunction(invocation, work, failures + 1).finally(() => invocation.probe('after', id));
@@ -131,10 +137,12 @@ async function runAttempt<T>(
     const undoable = options.undo || invocation.agent.undo?.[operationName(id)];
     const undo = undoable && work.kind !== 'undo' ? { undo: true as const, order: invocation.journal.nextOrder() } : {};
     const completed: StepEntry = { ...entryBase, ...undo, value };
+    const hasWrites = options.transact || options.transactRaw;
+    const writes = hasWrites && (await import('./transact.ts')).transactWrites(id, options, value);
     await invocation.record({
       step: id,
       ...(options.model && { model: options.model }),
-      ...(options.transact && transactItem(id, options.transact(value))),
+      ...writes,
       ...(work.item?.(completed) ?? { entries: [[id, completed]] }),
     });
     await invocation.probe('recorded', id);
@@ -144,11 +152,11 @@ async function runAttempt<T>(
     // A function that timed out may still take effect.
     const isUnknown = options.atMostOnce && isWaitstateError(thrown, 'TIMED_OUT');
     const error = isUnknown ? outcomeUnknown(id, TIMEOUT_EXCEEDED, thrown) : toError(thrown);
-    const delayMs = delayFor(isUnknown ? error : thrown, failures + 1);
+    const delayMs = delayFor(error, failures + 1);
     const failed = { ...entryBase, failures: failures + 1 };
     if (delayMs === undefined) return recordEntry(invocation, id, { ...failed, error });
-    const because = String(error.message).slice(0, 300);
-    return recordEntry(invocation, id, { ...failed, retryAt: invocation.now + delayMs, because });
+    const lastFailure = String(error.message).slice(0, 300);
+    return recordEntry(invocation, id, { ...failed, retryAt: invocation.now + delayMs, lastFailure });
   }
 }
 
@@ -169,7 +177,7 @@ async function callFunction<T>(invocation: Invocation, { id, run, options }: Ste
       aborter.signal.addEventListener('abort', () => reject(aborter.signal.reason), { once: true });
       inStep.run(`step "${id}"`, async () => run(stepContext)).then(resolve, reject);
       if (!options.timeout || !timer) return;
-      runtime.clock.sleep(toMilliseconds('`timeout`', options.timeout), timer.signal).then(
+      runtime.clock.sleep(toMilliseconds('`timeout`', options.timeout), timer.signal, true).then(
         () => aborter.abort(stepTimedOut(id)),
         () => {},
       );
@@ -202,25 +210,6 @@ export async function recordEntry<Recorded extends StepEntry | SmallEntry>(
     await invocation.record({ entries: [[id, { ...entry, error: plainError }]], ...labels });
   }
   return invocation.journal.entry(id) as Recorded;
-}
-
-// DynamoDB allows 100 items in a transaction; the rest is for the writes of the checkpoint.
-const MAX_TRANSACT_WRITES = 90;
-
-function transactItem(id: string, items: readonly object[]): Pick<BatchItem, 'sideWrites' | 'conditionError'> {
-  if (!Array.isArray(items) || items.length > MAX_TRANSACT_WRITES)
-    throw agentMisuse(
-      `\`transact\` of step "${id}" must return an array of at most ${MAX_TRANSACT_WRITES} items; found ${Array.isArray(items) ? items.length : typeof items}.`,
-    );
-  return {
-    sideWrites: async () => items.map((foreign) => ({ foreign, when: 'foreign' as const })),
-    conditionError: (error: ConditionFailedError) =>
-      new WaitstateError(
-        'CONDITION_FAILED',
-        `The condition of \`transact\` item ${[...error.found.keys()].join(', ')} of step "${id}" failed; neither the items nor the step were written.`,
-        { scope: 'step', cause: error },
-      ),
-  };
 }
 
 const PROCESS_ENDED = 'the process ended before its result was recorded';

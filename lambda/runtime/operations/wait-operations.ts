@@ -41,7 +41,7 @@ async function waitUntilSettled<Kind extends WaitKind>(
   if (existing) return invocation.pendingWaits.waitFor(id, existing, status);
   const entry = await begin();
   if (hasSettled(entry)) return entry;
-  const announcement: BatchItem = { entries: [[id, entry]] };
+  const announcement: BatchItem = { entries: [[id, entry]], wait: `${kind} ${id}` };
   return invocation.pendingWaits.waitFor(id, entry, status, announcement);
 }
 
@@ -96,12 +96,12 @@ export async function sleep(invocation: Invocation, scope: Scope, name: string, 
         const entry: SleepEntry = {
           kind: 'sleep',
           until: invocation.now + milliseconds,
-          order: invocation.journal.nextOrder(),
+          ...invocation.journal.beginWait(id),
         };
         if (milliseconds > MAX_IN_PROCESS_WAIT_MS || milliseconds >= invocation.lifetime.remainingMs) return entry;
         await invocation.runActive(async () => {
           await invocation.runtime.clock.sleep(milliseconds);
-          await invocation.record({ entries: [[id, { ...entry, value: undefined }]] });
+          await invocation.record({ entries: [[id, { ...entry, value: undefined }]], wait: `sleep ${id}` });
         });
         return invocation.journal.entry(id) as SleepEntry;
       },
@@ -127,11 +127,11 @@ export async function waitForSignal(
       begin: async () => {
         // The signal may have arrived before the wait started.
         const { cursor = 0 } = entryOf(invocation.journal, CURSOR_ID, 'cursor') ?? {};
-        if (invocation.writer.seenWake > cursor) invocation.pendingWaits.checkOutcomesSoon();
+        if (invocation.writer.seenEventCount > cursor) invocation.pendingWaits.checkOutcomesSoon();
         return {
           kind: 'signal',
           signal: name,
-          order: invocation.journal.nextOrder(),
+          ...invocation.journal.beginWait(identity.id),
           ...(milliseconds !== undefined && { until: invocation.now + milliseconds }),
         };
       },
@@ -192,14 +192,14 @@ export async function call<Input, Result>(
           child,
           ...existed,
           checkAt: invocation.now + CHILD_CHECK_MS,
-          order: invocation.journal.nextOrder(),
+          ...invocation.journal.beginWait(id),
         };
       },
     });
     if (!Object.hasOwn(entry, 'error')) return entry.value as Result;
     const message = `Run "${entry.child}" of agent "${name}" failed: ${String(entry.error)}`;
     const error = new WaitstateError('RUN_FAILED', message, { scope: 'step', cause: entry.error });
-    invocation.failedAt.set(error, id);
+    invocation.failedOperations.set(error, id);
     throw error;
   });
 }

@@ -41,9 +41,10 @@ export function yieldRemotely(at: RunContext, save: RemoteSave): Promise<LoadedC
   const { state, step, toolResults } = save;
   return saveRemotely(at, save, async ({ head, record }) => {
     checkIsRunning(at, { head, record });
-    const { claimed = 0, claims = 0 } = head.meta.work ?? {};
-    const isProgress = record.version > claimed || [state, step, toolResults].some((saved) => saved !== undefined);
-    const attempt = isProgress ? {} : { claims, claimed: record.version + 1 };
+    const { claimedVersion = 0, claims = 0 } = head.meta.work ?? {};
+    const isProgress =
+      record.version > claimedVersion || [state, step, toolResults].some((saved) => saved !== undefined);
+    const attempt = isProgress ? {} : { claims, claimedVersion: record.version + 1 };
     return {
       status: 'READY',
       work: (current) => ({ ...readyWork(current, at.now()), ...attempt }),

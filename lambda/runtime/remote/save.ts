@@ -21,7 +21,7 @@ import type { Entry } from '../journal/entries.ts';
 import { hasSameApprovals, NO_WORK } from '../wake/work.ts';
 
 /** A save by an agent in another process or language. It identifies the run's progress only by `expectedVersion`. */
-export interface RemoteSave extends Omit<SaveFields, 'status' | 'parent' | 'owner' | 'tags' | 'retentionSeconds'> {
+export interface RemoteSave extends Omit<SaveFields, 'status' | 'parent' | 'owner' | 'tags' | 'retention'> {
   readonly expectedVersion: number;
   /** Makes the request idempotent: a repeated one returns the checkpoint that the first one wrote. */
   readonly writeId: string;
@@ -84,7 +84,7 @@ export async function saveRemotely(
 }
 
 const hasHeadChanged = (current: HeadMeta, known: HeadMeta): boolean =>
-  current.work?.wake !== known.work?.wake || !hasSameApprovals(current.work, known.work);
+  current.work?.eventCount !== known.work?.eventCount || !hasSameApprovals(current.work, known.work);
 
 /**
  * Throws TRANSITION_REFUSED unless the run is RUNNING: only the invocation that runs it may suspend, yield or end it.

@@ -57,12 +57,12 @@ export async function requestApprovalRemotely(
     const id = unusedId(journal, APPROVAL_ID_PREFIX + name);
     const approval = toApprovalId(id.slice(APPROVAL_ID_PREFIX.length), {
       rewinds: loaded.head.meta.work?.rewinds,
-      ask: 1,
+      requestNumber: 1,
     });
     return {
       id,
-      entry: { kind: 'approval', approval, ask: 1, order: nextOrder(journal) },
-      sideWrites: await createApprovalWrites(at, loaded.cipher, approval, request, { agent, name, ask: 1 }),
+      entry: { kind: 'approval', approval, requestNumber: 1, order: nextOrder(journal) },
+      sideWrites: await createApprovalWrites(at, loaded.cipher, approval, request, { agent, name, requestNumber: 1 }),
     };
   });
 }
@@ -113,7 +113,7 @@ async function toSuspendChange(
     loaded.cipher,
     journal,
     waits,
-    loaded.head.meta.work?.wake ?? 0,
+    loaded.head.meta.work?.eventCount ?? 0,
   );
   const settled = settle(waits, outcomes);
   const { entries } = settled;
@@ -144,7 +144,7 @@ const dueAt = (waits: JournalEntries, deadline = Infinity): number =>
 export async function suspendAgain(
   at: RunContext,
   before: LoadedCheckpoint,
-  { loaded, seenWake }: ClaimedRun,
+  { loaded, seenEventCount }: ClaimedRun,
 ): Promise<'suspended' | 'resumable' | 'woken'> {
   const { status } = before.record.meta;
   const waits = pendingWaits(readJournal(at, loaded));
@@ -154,7 +154,7 @@ export async function suspendAgain(
     await appendEntries(at, loaded, {
       status,
       head: ({ work = NO_WORK }) => {
-        if (work.wake !== seenWake) throw new Woken();
+        if (work.eventCount !== seenEventCount) throw new Woken();
         return { work: suspendedWork(work, dueAt(waits, work.deadline)) };
       },
     });

@@ -57,7 +57,7 @@ export async function addSignal(
   try {
     await wakeRun(at, async ({ meta }, number) => {
       if (hasEnded(meta.status) || meta.status === 'ENDING') throw runEnded(at.run, meta.status);
-      if (beforeFirstClaim && meta.work?.claimed === undefined && (await beforeFirstClaim(at)) > 0)
+      if (beforeFirstClaim && meta.work?.claimedVersion === undefined && (await beforeFirstClaim(at)) > 0)
         throw new StaleVersionError(at.run, meta.version, undefined);
       const cipher = await cipherFor(at, meta);
       const put = await sideRecord(at, cipher, eventKey(number), { signal: name, at: at.now(), id, unchecked }, value);
@@ -126,7 +126,7 @@ export async function wakeParentWrites(at: RunContext, parent: string | undefine
   // A parent that was deleted or has ended does not wait.
   if (!head || head.meta.deletedUntil !== undefined || hasEnded(head.meta.status)) return [];
   const woken = wokenHead(parentContext, head.meta);
-  const event = metaOnlyRecord(parentContext, eventKey(woken.work?.wake ?? 0), { child: at.run, at: at.now() });
+  const event = metaOnlyRecord(parentContext, eventKey(woken.work?.eventCount ?? 0), { child: at.run, at: at.now() });
   return [
     { put: headRecord(parentContext.partition, woken).stored, when: { revision: head.revision } },
     { put: event, when: 'absent' },

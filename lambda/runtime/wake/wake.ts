@@ -15,7 +15,7 @@ import { readyWork } from './work.ts';
 
 /** Whether the run can be claimed now: it has no lease and waits for nothing. */
 export const isReady = ({ status, work }: HeadMeta): boolean =>
-  status === 'READY' || (status === 'ENDING' && !work?.lease && !work?.rests);
+  status === 'READY' || (status === 'ENDING' && !work?.lease && !work?.suspended);
 
 /** The writes of an outside event, and its changes to the head in addition to those of waking the run. */
 export interface WakeEvent {
@@ -24,7 +24,7 @@ export interface WakeEvent {
 }
 
 /**
- * Adds one outside event to a run in one transaction: the event's writes, the head's `wake` plus one, and status READY
+ * Adds one outside event to a run in one transaction: the event's writes, the head's event count plus one, and status READY
  * if the run was waiting. `event` gets the head and the number of the event; it throws to reject the event, or returns
  * undefined when there is nothing to do, and is called again when the head has changed meanwhile. When a condition of
  * its own writes fails, a ConditionFailedError names their indexes in `writes`. `known` is a head that was just read.
@@ -36,7 +36,7 @@ export async function wakeRun(
 ): Promise<HeadMeta | undefined> {
   return retryOnConflict(async (attempt) => {
     const head = known && attempt === 1 ? known : await readLiveHead(at);
-    const number = (head.meta.work?.wake ?? 0) + 1;
+    const number = (head.meta.work?.eventCount ?? 0) + 1;
     const wakeEvent = await event(head, number);
     if (!wakeEvent) return undefined;
     const woken = headRecord(at.partition, wokenHead(at, head.meta, wakeEvent.work));
@@ -53,12 +53,12 @@ export async function wakeRun(
 
 /** The head after an outside event: a waiting run becomes READY. */
 export function wokenHead(at: RunContext, head: HeadMeta, change: Partial<RuntimeMeta> = {}): HeadMeta {
-  const work = { ...head.work, wake: (head.work?.wake ?? 0) + 1, ...change };
+  const work = { ...head.work, eventCount: (head.work?.eventCount ?? 0) + 1, ...change };
   if (!isWaiting(head.status)) return { ...head, work };
   return {
     ...head,
     status: 'READY',
-    touchedAt: Math.max(head.touchedAt, at.now()),
+    updatedAt: Math.max(head.updatedAt, at.now()),
     work: readyWork(work, at.now()),
   };
 }

@@ -1,7 +1,7 @@
 import type { HeadMeta, RuntimeMeta } from '../../checkpoints/engine.ts';
 
 /** The runtime fields of a run whose checkpoints were saved without the runtime. */
-export const NO_WORK: RuntimeMeta = { wake: 0 };
+export const NO_WORK: RuntimeMeta = { eventCount: 0 };
 
 /** How long a READY run can stay unclaimed before the sweeper delivers it. */
 const DELIVERY_TIMEOUT_MS = 60_000;
@@ -15,8 +15,8 @@ const releasedWork = (work: RuntimeMeta): RuntimeMeta => ({
   ...work,
   lease: undefined,
   claims: 0,
-  parked: undefined,
-  rests: undefined,
+  parkedReason: undefined,
+  suspended: undefined,
 });
 
 /** The runtime fields of a READY run; it becomes due when it is not claimed in time. */
@@ -35,7 +35,7 @@ export const suspendedWork = (work: RuntimeMeta, dueAt: number): RuntimeMeta => 
 /** The runtime fields of a retried or rewound run: READY, with a new deadline and no pending approvals. */
 export const restartedWork = (work: RuntimeMeta, now: number): RuntimeMeta => ({
   ...readyWork(work, now),
-  wake: work.wake + 1,
+  eventCount: work.eventCount + 1,
   edited: true,
   rewinds: (work.rewinds ?? 0) + 1,
   approvals: undefined,
@@ -49,8 +49,8 @@ export const endedWork = ({ claims: _claims, ...work }: RuntimeMeta): RuntimeMet
   lease: undefined,
   dueAt: undefined,
   approvals: undefined,
-  parked: undefined,
-  rests: undefined,
+  parkedReason: undefined,
+  suspended: undefined,
 });
 
 /** When the run exceeds its timeout; a run that is ENDING never does. */

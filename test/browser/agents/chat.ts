@@ -10,8 +10,8 @@ export const chat = agent({
   name: 'chat',
   state: { initial: (ask: string): { messages: Message[] } => ({ messages: [{ role: 'user', content: ask }] }) },
   async turn(ctx, { messages }) {
-    const said = messages.filter(({ role }) => role === 'assistant');
-    if (said.length === 2) return ctx.done(messages.map(({ content }) => content).join(' / '));
+    const replies = messages.filter(({ role }) => role === 'assistant');
+    if (replies.length === 2) return ctx.done(messages.map(({ content }) => content).join(' / '));
     const content = await ctx.step('answer', () => `You said: ${messages.at(-1)?.content}`);
     return { messages: [...messages, { role: 'assistant', content }] };
   },

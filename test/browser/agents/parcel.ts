@@ -12,6 +12,8 @@ export interface Parcel {
 
 export const parcel = agent({
   name: 'parcel',
+  description: 'Sends a parcel.',
+  example: { to: 'Lisbon' },
   async run(ctx, { to, crashFile, roadFile }: Parcel) {
     await ctx.step('pack', () => ({ box: 'small', to }), { undo: () => ({ unpacked: true }) });
     await ctx.step('label', () => {
@@ -19,7 +21,7 @@ export const parcel = agent({
       writeFileSync(crashFile, '');
       return process.exit(9);
     });
-    const driver = await ctx.waitForSignal<{ name: string }>('picked up');
+    const driver = (await ctx.waitForSignal('picked up')) as { name: string };
     const arrived = await ctx.step('deliver', () => {
       if (roadFile !== undefined && !existsSync(roadFile)) throw new FatalError('The road is closed.');
       return { by: driver.name };
@@ -27,7 +29,3 @@ export const parcel = agent({
     return { delivered: true, ...arrived };
   },
 });
-
-export const description = 'Sends a parcel.';
-
-export const example: Parcel = { to: 'Lisbon' };

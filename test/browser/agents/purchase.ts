@@ -1,11 +1,12 @@
 // An agent for the browser tests that requests an approval as its input says.
 import { readFileSync } from 'node:fs';
 import { agent } from 'waitstate';
+import type { Approver } from '../../../lambda/core/approval.ts';
 
 export interface Purchase {
   readonly item: string;
   readonly price: number;
-  readonly approvers?: readonly string[];
+  readonly approvers?: readonly Approver[];
   readonly quorum?: number;
   readonly timeoutSeconds?: number;
   readonly editable?: boolean;
@@ -30,7 +31,7 @@ export const purchase = agent({
       quorum,
       editable,
     });
-    if (!decision.approved) return { bought: false, because: decision.comment ?? decision.status };
+    if (!decision.approved) return { bought: false, reason: decision.comment ?? decision.status };
     const price = decision.edits?.price ?? decision.facts.price;
     await ctx.step('pay', () => ({ paid: price }));
     await ctx.update((draft) => {

@@ -84,7 +84,7 @@ describe('show', () => {
     [new TypeError('bad'), 'TypeError: bad'],
     [{ a: [1, 'x', null], 'b c': {} }, '{ a: [1, "x", null], "b c": {} }'],
     [{ $: 1 }, '{ $: 1 }'],
-  ])('formats %o for people', (value, text) => {
+  ])('formats %o as %s', (value, text) => {
     expect(show(toDoc(value))).toBe(text);
   });
 

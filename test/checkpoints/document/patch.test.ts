@@ -12,8 +12,8 @@ import { documentPairs, runs, toDoc, values } from './values.ts';
 const copy = (doc: unknown): Doc => parse(JSON.stringify(doc));
 const length = (value: unknown): number => JSON.stringify(value).length;
 
-/** Checks that a patch does what it should, and answers how long it is. */
-function patched(before: Doc, after: Doc): number {
+/** Checks that the patch turns `before` into `after`, and returns its length. */
+function patchLength(before: Doc, after: Doc): number {
   const text = JSON.stringify(before);
   const ops = copy(diff(before, after)) as unknown as Op[];
   expect(JSON.stringify(apply(before, ops))).toBe(JSON.stringify(after));
@@ -29,13 +29,13 @@ const messages: { id: number | string; role: string; content: string }[] = Array
 const added = { id: 'new', role: 'assistant', content: 'Fine.' };
 const state = (list: unknown[]) => ({ title: 't', messages: list, when: new Date(1) });
 
-describe('a patch that is about as long as the change', () => {
+describe('a patch', () => {
   const base = toDoc(state(messages));
   it.each<[string, unknown[], number]>([
-    ['nothing', messages, 2],
+    ['no change', messages, 2],
     ['an append', [...messages, added], length(added) + 40],
-    ['a drop from the front', messages.slice(20), 40],
-    ['a drop and an append', [...messages.slice(2), added, added], 2 * length(added) + 80],
+    ['a removal from the front', messages.slice(20), 40],
+    ['a removal from the front and an append', [...messages.slice(2), added, added], 2 * length(added) + 80],
     ['an edit in place', messages.with(100, { id: 100, role: 'tool', content: 'This is what message 100 says.' }), 50],
     [
       'an edit and an append',
@@ -44,53 +44,57 @@ describe('a patch that is about as long as the change', () => {
     ],
     ['an insertion', messages.toSpliced(50, 0, added), length(added) + 40],
     ['two insertions', messages.toSpliced(150, 0, added).toSpliced(50, 0, added), 2 * (length(added) + 40)],
-    ['a summary of the middle', [messages[0], added, ...messages.slice(60), added], 2 * (length(added) + 60)],
-    ['new neighbours', (messages as unknown[]).toSpliced(3, 3, 1, 2, 3), 50],
-  ])('%s', (_, list, limit) => {
+    [
+      'a summary in place of many messages',
+      [messages[0], added, ...messages.slice(60), added],
+      2 * (length(added) + 60),
+    ],
+    ['three replaced neighbors', (messages as unknown[]).toSpliced(3, 3, 1, 2, 3), 50],
+  ])('is about as long as the change for %s', (_, list, limit) => {
     const next = toDoc(state(structuredClone(list)), base);
-    expect(patched(base, next)).toBeLessThanOrEqual(limit);
-    expect(patched(base, copy(next))).toBeLessThanOrEqual(length(next) + 60);
+    expect(patchLength(base, next)).toBeLessThanOrEqual(limit);
+    expect(patchLength(base, copy(next))).toBeLessThanOrEqual(length(next) + 60);
   });
 
-  it('an append, also between documents that share no objects', () => {
-    expect(patched(copy(base), copy(toDoc(state([...messages, added]))))).toBeLessThan(length(added) + 40);
+  it('is short for an append between documents that share no objects', () => {
+    expect(patchLength(copy(base), copy(toDoc(state([...messages, added]))))).toBeLessThan(length(added) + 40);
   });
 
-  it('more text at the end, at the front and inside of a string', () => {
+  it('is short for text that is added at the end, at the front or inside a string', () => {
     const text = 'All work and no play makes a dull boy. '.repeat(20);
     for (const next of [`${text}more`, `more${text}`, `${text.slice(0, 300)}more${text.slice(310)}`])
-      expect(patched(copy({ a: { text } }), copy({ a: { text: next } }))).toBeLessThan(40);
+      expect(patchLength(copy({ a: { text } }), copy({ a: { text: next } }))).toBeLessThan(40);
   });
 
-  it('a map and a set that grow', () => {
+  it('is short for a map and a set that grow', () => {
     const map = new Map<string, unknown>(messages.map((message) => [`k${message.id}`, message]));
     const before = toDoc({ map, set: new Set(map.keys()) });
     const after = toDoc({ map: new Map([...map, ['new', added]]), set: new Set([...map.keys(), 'new']) }, before);
-    expect(patched(before, after)).toBeLessThan(length(added) + 100);
+    expect(patchLength(before, after)).toBeLessThan(length(added) + 100);
   });
 
-  it('a new key, a key that went, and an index among the keys', () => {
+  it('is short for a new key, a removed key and an index among the keys', () => {
     const before = copy({ keep: messages, gone: 1, byId: { 5: 'e', name: 'n' } });
     const after = copy({ keep: messages, byId: { 3: 'c', 5: 'e', name: 'n' }, fresh: 2 });
     expect(diff(before, after)).toEqual([[['gone']], [['byId', '3'], 'c'], [['fresh'], 2]]);
-    expect(patched(before, after)).toBeLessThan(60);
+    expect(patchLength(before, after)).toBeLessThan(60);
   });
 
-  it('never much more than the whole', () => {
+  it('is never much longer than the whole document', () => {
     const before = copy(Object.fromEntries(messages.map((_, i) => [`long key number ${i}`, { a: { b: { c: i } } }])));
     const after = copy(
       Object.fromEntries(messages.map((_, i) => [`long key number ${i}`, { a: { b: { c: i + 1 } } }])),
     );
-    expect(patched(before, after)).toBeLessThan(length(after) + 30);
-    expect(patched(before, copy({}))).toBeLessThan(20);
-    expect(patched(copy([...Array(500).keys()]), copy([...Array(500).keys()].reverse()))).toBeLessThan(2200);
+    expect(patchLength(before, after)).toBeLessThan(length(after) + 30);
+    expect(patchLength(before, copy({}))).toBeLessThan(20);
+    expect(patchLength(copy([...Array(500).keys()]), copy([...Array(500).keys()].reverse()))).toBeLessThan(2200);
   });
 });
 
 describe('diff', () => {
-  it('keeps the order of keys as data', () => {
-    expect(patched(copy({ a: 1, b: 2 }), copy({ b: 2, a: 1 }))).toBeGreaterThan(2);
-    expect(patched(copy({ a: 1, c: 2 }), copy({ a: 1, b: 3, c: 2 }))).toBeGreaterThan(2);
+  it('treats the order of keys as data', () => {
+    expect(patchLength(copy({ a: 1, b: 2 }), copy({ b: 2, a: 1 }))).toBeGreaterThan(2);
+    expect(patchLength(copy({ a: 1, c: 2 }), copy({ a: 1, b: 3, c: 2 }))).toBeGreaterThan(2);
   });
 
   it('never splits a surrogate pair', () => {
@@ -104,9 +108,9 @@ describe('diff', () => {
   it('treats hostile keys as data', () => {
     const before = parse('{"a":1,"constructor":{"x":1}}');
     const after = parse('{"a":1,"constructor":{"x":2},"__proto__":{"y":1}}');
-    patched(before, after);
-    patched(after, before);
-    patched(after, parse('{"a":1,"constructor":{"x":2},"__proto__":{"y":2}}'));
+    patchLength(before, after);
+    patchLength(after, before);
+    patchLength(after, parse('{"a":1,"constructor":{"x":2},"__proto__":{"y":2}}'));
     expect(Object.getPrototypeOf(apply(before, diff(before, after)))).toBe(Object.prototype);
   });
 
@@ -115,28 +119,28 @@ describe('diff', () => {
     expect(apply([1], [[[], null]])).toBe(null);
   });
 
-  it('makes patches that lead from any document to any other', () => {
+  it('creates patches from any document to any other', () => {
     fc.assert(
-      fc.property(values, values, (a, b) => void patched(copy(toDoc(a)), copy(toDoc(b)))),
+      fc.property(values, values, (a, b) => void patchLength(copy(toDoc(a)), copy(toDoc(b)))),
       runs,
     );
   });
 
-  it('makes patches to what encode reuses from any document', () => {
+  it('creates patches to documents that reuse parts of any other', () => {
     fc.assert(
       fc.property(values, values, values, (a, b, c) => {
         const before = copy(toDoc([a, b, { a, c }]));
-        patched(before, toDoc([c, ...(decode(before) as unknown[]), a], before));
-        patched(before, toDoc((decode(before, { mutable: true }) as unknown[]).slice(1), before));
+        patchLength(before, toDoc([c, ...(decode(before) as unknown[]), a], before));
+        patchLength(before, toDoc((decode(before, { mutable: true }) as unknown[]).slice(1), before));
       }),
       runs,
     );
   });
 
-  it('makes patches that lead from any document to an edited one, and are never much longer than it', () => {
+  it('creates patches to an edited document that are never much longer than that document', () => {
     fc.assert(
       fc.property(documentPairs, ([before, after]) => {
-        expect(patched(before, after)).toBeLessThan(length(after) * 1.1 + 60);
+        expect(patchLength(before, after)).toBeLessThan(length(after) * 1.1 + 60);
       }),
       runs,
     );
@@ -186,26 +190,26 @@ describe('apply', () => {
   });
 
   it.each<[string, unknown]>([
-    ['a path that is not there', [['x', 'y'], 1]],
+    ['a path that does not exist', [['x', 'y'], 1]],
     ['a path into a string', [['text', 'y'], 1]],
     ['a path through a prototype', [['__proto__', 'y'], 1]],
     ['an index out of range', [['list', 3], 1]],
-    ['an index of a list by name', [['list', 'length'], 1]],
+    ['a list index that is text', [['list', 'length'], 1]],
     ['a negative index', [['list', -1], 1]],
-    ['the removal of an element', [['list', 0]]],
-    ['the removal of what is not there', [['x']]],
+    ['the removal of an element without a splice', [['list', 0]]],
+    ['the removal of a missing key', [['x']]],
     ['the removal of the root', [[]]],
-    ['a number as a key', [[1], 1]],
-    ['a splice behind the end', [['list'], 4, 0, [1]]],
-    ['a splice of more than there is', [['list'], 2, 2, []]],
+    ['a number as the key of an object', [[1], 1]],
+    ['a splice beyond the end', [['list'], 4, 0, [1]]],
+    ['a splice that removes more than there is', [['list'], 2, 2, []]],
     ['a splice of text into a list', [['list'], 0, 0, 'a']],
     ['a splice of a list into text', [['text'], 0, 0, ['a']]],
-    ['a splice of a number', [['n'], 0, 0, '']],
-    ['a splice at half an index', [['text'], 0.5, 0, '']],
-    ['a length that no operation has', [['n'], 1, 2]],
+    ['a splice into a number', [['n'], 0, 0, '']],
+    ['a splice at a fractional index', [['text'], 0.5, 0, '']],
+    ['an operation of an unknown length', [['n'], 1, 2]],
     ['an empty operation', []],
-    ['no operation', null],
-    ['a path that is no list', ['n', 1]],
+    ['null as an operation', null],
+    ['a path that is not a list', ['n', 1]],
   ])('reports %s as damage', (_, op) => {
     const doc = copy({ list: [1, 2, 3], text: 'abc', n: 1 });
     expect(() => apply(doc, [op as Op])).toThrow(expect.objectContaining({ code: 'DAMAGED' }));

@@ -13,7 +13,7 @@ import { toDoc } from './values.ts';
 class Unknown {}
 class Stack extends Array {}
 
-function refusal(
+function rejectionMessage(
   run: () => unknown,
   code: 'UNSUPPORTED_VALUE' | 'DAMAGED' | 'INVALID_INPUT' = 'UNSUPPORTED_VALUE',
 ): string {
@@ -23,10 +23,10 @@ function refusal(
     if (isWaitstateError(error, code)) return error.message;
     throw error;
   }
-  throw new Error('nothing was refused');
+  throw new Error('nothing was rejected');
 }
 
-describe('encode refuses, by path,', () => {
+describe('encode', () => {
   const getter = Object.defineProperty({}, 'x', { get: () => 1, enumerable: true });
   it.each<[string, unknown, string]>([
     ['a function', { tools: [1, 2, 3, { handler: () => 1 }] }, 'state.tools[3].handler is a function; '],
@@ -48,24 +48,28 @@ describe('encode refuses, by path,', () => {
     ['a subclass of Array', { u: new Stack() }, 'state.u is an instance of Stack'],
     ['a subclass of Map', new (class Lru extends Map {})(), 'state is an instance of Lru'],
     ['a subclass of Date', [new (class Day extends Date {})()], 'state[0] is an instance of Day'],
-    ['a fake date', Object.create(Date.prototype), 'state is an instance of Date'],
-    ['an object made from another', Object.create({ a: 1 }), 'state is an object with a custom prototype'],
+    ['an object that inherits from Date.prototype', Object.create(Date.prototype), 'state is an instance of Date'],
+    ['an object with a custom prototype', Object.create({ a: 1 }), 'state is an object with a custom prototype'],
     ['a getter', { a: getter }, 'state.a.x is a getter'],
     ['a symbol key', { a: { [Symbol('s')]: 1 } }, 'state.a has the key Symbol(s)'],
-    ['an array with a property', { a: Object.assign([1], { extra: 1 }) }, 'state.a is an array with extra properties'],
     [
-      'a sparse array with a property',
+      'an array with an extra property',
+      { a: Object.assign([1], { extra: 1 }) },
+      'state.a is an array with extra properties',
+    ],
+    [
+      'a sparse array with an extra property',
       Object.assign(new Array(9), { extra: 1 }),
       'state is an array with extra properties',
     ],
     [
-      'a map with a property',
+      'a map with an extra property',
       Object.assign(new Map(), { extra: 1 }),
       'state has extra properties in addition to its content',
     ],
-    ['a value in a map', { m: new Map([['k', { f() {} }]]) }, 'state.m.get("k").f is a function'],
+    ['an unsupported value in a map', { m: new Map([['k', { f() {} }]]) }, 'state.m.get("k").f is a function'],
     [
-      'a key of a map',
+      'an unsupported key of a map',
       {
         m: new Map([
           [1, 1],
@@ -74,36 +78,40 @@ describe('encode refuses, by path,', () => {
       },
       'state.m.key(1) is a function',
     ],
-    ['a value under an object key', new Map([[{}, Symbol.iterator]]), 'state.value(0) is a symbol'],
-    ['an item of a set', { s: new Set([1, new Unknown()]) }, 'state.s.value(1) is an instance of Unknown'],
-    ['a field of an error', new Error('x', { cause: { f() {} } }), 'state.cause.f is a function'],
-  ])('%s', (_, value, message) => {
-    expect(refusal(() => toDoc(value))).toContain(message);
+    [
+      'an unsupported value under an object key of a map',
+      new Map([[{}, Symbol.iterator]]),
+      'state.value(0) is a symbol',
+    ],
+    ['an unsupported item of a set', { s: new Set([1, new Unknown()]) }, 'state.s.value(1) is an instance of Unknown'],
+    ['an unsupported field of an error', new Error('x', { cause: { f() {} } }), 'state.cause.f is a function'],
+  ])('rejects %s with its path', (_, value, message) => {
+    expect(rejectionMessage(() => toDoc(value))).toContain(message);
   });
 
-  it('without running a getter or toJSON', () => {
+  it('runs no getter and no toJSON', () => {
     let calls = 0;
     const count = () => ++calls;
-    refusal(() => toDoc(Object.defineProperty({}, 'x', { get: count, enumerable: true })));
-    refusal(() => toDoc({ toJSON: count }));
+    rejectionMessage(() => toDoc(Object.defineProperty({}, 'x', { get: count, enumerable: true })));
+    rejectionMessage(() => toDoc({ toJSON: count }));
     expect(calls).toBe(0);
   });
 
-  it('nothing that is not enumerable', () => {
+  it('ignores properties that are not enumerable', () => {
     const value = Object.defineProperty({ a: 1 }, 'hidden', { value: () => 1 });
     Object.defineProperty(value, Symbol('s'), { value: 1 });
     expect(toDoc(value)).toEqual({ a: 1 });
   });
 });
 
-describe('depth', () => {
+describe('a deeply nested value', () => {
   const nested = (levels: number): unknown => {
     let value: unknown = [];
     for (let i = 1; i < levels; i++) value = i % 2 ? { deep: value } : [value];
     return value;
   };
 
-  it('of 1,000 levels is kept', () => {
+  it('is kept with 1,000 levels', () => {
     const doc = parse(JSON.stringify(toDoc(nested(1000))));
     expect(decode(doc)).toBe(doc);
     expect(decode(doc, { mutable: true })).toEqual(doc);
@@ -121,25 +129,25 @@ describe('depth', () => {
     expect(toDoc(decode(parse(JSON.stringify(toDoc(maps)))))).toEqual(toDoc(maps));
   });
 
-  it('of more is refused with the ends of the path', () => {
-    const message = refusal(() => toDoc(nested(1001)));
+  it('is rejected with more levels, and the error shortens its path', () => {
+    const message = rejectionMessage(() => toDoc(nested(1001)));
     expect(message).toMatch(/^state(\.deep|\[0\]).* … .*nests deeper than 1000 levels/);
     expect(message.length).toBeLessThan(400);
-    expect(refusal(() => toDoc(nested(100_000)))).toContain('nests deeper');
+    expect(rejectionMessage(() => toDoc(nested(100_000)))).toContain('nests deeper');
   });
 
-  it('counts known parts that are put deeper', () => {
+  it('is rejected if a reused part makes it too deep', () => {
     const known = toDoc(nested(600));
     let value: unknown = known;
     for (let i = 0; i < 401; i++) value = { value };
-    expect(refusal(() => toDoc(value))).toContain('nests deeper');
+    expect(rejectionMessage(() => toDoc(value))).toContain('nests deeper');
   });
 
-  it('of more is damage in what was stored', () => {
+  it('is reported as damaged if stored data has more levels', () => {
     const text = '['.repeat(50_000) + ']'.repeat(50_000);
-    expect(refusal(() => parse(text), 'DAMAGED')).toContain('deeper');
-    expect(refusal(() => apply({ a: 1 }, [[['a'], JSON.parse(text)]]), 'DAMAGED')).toContain('deeper');
-    expect(refusal(() => decode(JSON.parse(text)), 'DAMAGED')).toContain('deeper');
+    expect(rejectionMessage(() => parse(text), 'DAMAGED')).toContain('deeper');
+    expect(rejectionMessage(() => apply({ a: 1 }, [[['a'], JSON.parse(text)]]), 'DAMAGED')).toContain('deeper');
+    expect(rejectionMessage(() => decode(JSON.parse(text)), 'DAMAGED')).toContain('deeper');
     const deep = parse(JSON.stringify(nested(800)));
     let path: Doc = deep;
     const steps: (string | number)[] = [];
@@ -148,35 +156,35 @@ describe('depth', () => {
       steps.push(key);
       path = Reflect.get(path, key);
     }
-    expect(refusal(() => apply(deep, [[steps, deep]]), 'DAMAGED')).toContain('deeper');
+    expect(rejectionMessage(() => apply(deep, [[steps, deep]]), 'DAMAGED')).toContain('deeper');
   });
 });
 
-describe('decode refuses as damaged', () => {
+describe('decode', () => {
   it.each<[string, Doc]>([
     ['an unknown kind', { $: ['quaternion', 1] }],
-    ['an unknown atom', { $: 'nothing' }],
+    ['an unknown constant', { $: 'nothing' }],
     ['a $ next to other keys', { $: 'NaN', a: 1 }],
     ['a gap outside of an array', { a: { $: 'hole' } }],
-    ['an object that was not there yet', { $: ['again', 0] }],
+    ['a reference to an object that does not exist', { $: ['ref', 0] }],
     ['a bigint of letters', { $: ['bigint', 'x'] }],
-    ['a date of text', { $: ['date', 'x'] }],
-    ['an odd number of bytes', { $: ['bytes', 'Float64Array', 'AAA='] }],
-    ['bytes of an unknown class', { $: ['bytes', 'Function', 'AAA='] }],
-    ['a map of no entries', { $: ['map', 1] }],
-    ['a map of no pairs', { $: ['map', [1]] }],
-    ['a payload without id', { $: ['payload', 1] }],
+    ['a date that is text', { $: ['date', 'x'] }],
+    ['an incomplete typed array', { $: ['bytes', 'Float64Array', 'AAA='] }],
+    ['a typed array of an unknown class', { $: ['bytes', 'Function', 'AAA='] }],
+    ['a map whose entries are not a list', { $: ['map', 1] }],
+    ['a map whose entries are not pairs', { $: ['map', [1]] }],
+    ['a payload without an id', { $: ['payload', 1] }],
     ['an error without fields', { $: ['error', 'Error', 'x'] }],
-  ])('%s', (_, doc) => {
-    expect(refusal(() => decode(doc, { payload: (ref) => ref }), 'DAMAGED')).toContain('damaged');
+  ])('rejects %s as damaged', (_, doc) => {
+    expect(rejectionMessage(() => decode(doc, { payload: (ref) => ref }), 'DAMAGED')).toContain('damaged');
   });
 
-  it('what is not JSON', () => {
-    expect(refusal(() => parse('{'), 'DAMAGED')).toContain('not JSON');
+  it('rejects text that is not JSON as damaged', () => {
+    expect(rejectionMessage(() => parse('{'), 'DAMAGED')).toContain('not JSON');
   });
 
-  it('no payload when nobody can make one', () => {
+  it('rejects a payload if no function creates payloads', () => {
     const doc = encode(new Unknown(), { root: 'state', payload: () => ({ $: ['payload', 'id', 'sha', 1] }) });
-    expect(refusal(() => decode(doc), 'INVALID_INPUT')).toContain('payload');
+    expect(rejectionMessage(() => decode(doc), 'INVALID_INPUT')).toContain('payload');
   });
 });

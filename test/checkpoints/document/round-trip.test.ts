@@ -7,16 +7,16 @@ import { encode } from '../../../lambda/checkpoints/document/encode.ts';
 import { parse } from '../../../lambda/checkpoints/document/parse.ts';
 import { expectSame, roundTrip, runs, toDoc, values } from './values.ts';
 
-describe('a value that is decoded from its document', () => {
+describe('a decoded value', () => {
   it.each<[string, unknown]>([
     ['null and booleans', [null, true, false]],
-    ['numbers that JSON lacks', [0, -0, 1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]],
+    ['numbers that JSON cannot express', [0, -0, 1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]],
     ['undefined in an object and an array', { a: undefined, b: [undefined] }],
     ['strings with lone surrogates', ['\ud800', '\udc00x', '😀', '']],
     ['bigints', [0n, -12n, 2n ** 80n]],
-    ['dates, invalid ones too', [new Date(0), new Date(1.7e12), new Date(Number.NaN)]],
+    ['valid and invalid dates', [new Date(0), new Date(1.7e12), new Date(Number.NaN)]],
     ['regular expressions', [/a\/b/giu, /(?:)/]],
-    ['urls', new URL('https://example.com/a?b=c#d')],
+    ['URLs', new URL('https://example.com/a?b=c#d')],
     [
       'maps with any key',
       new Map<unknown, unknown>([
@@ -32,27 +32,27 @@ describe('a value that is decoded from its document', () => {
       'typed arrays',
       [new Uint8Array([1, 2, 255]), new Float64Array([1.5, -0]), new BigInt64Array([-1n]), new Uint16Array(0)],
     ],
-    ['clamped and half floats', [new Uint8ClampedArray([3]), new Int32Array([-5]), new Float32Array([0.5])]],
+    ['clamped, integer and float arrays', [new Uint8ClampedArray([3]), new Int32Array([-5]), new Float32Array([0.5])]],
     ['buffers and views', [Buffer.from('häm'), new Uint8Array([7, 8]).buffer, new DataView(new ArrayBuffer(3))]],
     ['a part of a larger buffer', new Uint16Array([1, 2, 3, 4]).subarray(1, 3)],
     ['objects without a prototype', Object.assign(Object.create(null), { a: 1, $: 2 })],
     ['objects with a key $', { $: 'undefined', a: { $: ['map', []] }, b: [{ $: { $: 1 } }] }],
-    ['what looks like a payload', { $: ['payload', 'id', 'sha', 1] }],
+    ['an object that looks like a payload', { $: ['payload', 'id', 'sha', 1] }],
     ['keys that are indexes', { 2: 'b', 1: 'a', z: 1, a: 2 }],
-    ['empty things', [{}, [], '', new Map(), new Set(), Object.create(null)]],
-  ])('%s', (_, value) => {
+    ['empty values', [{}, [], '', new Map(), new Set(), Object.create(null)]],
+  ])('equals the original: %s', (_, value) => {
     expectSame(roundTrip(value), value);
     expectSame(roundTrip(value, true), value);
   });
 
-  it('any value, through text', () => {
+  it('equals the original for any value', () => {
     fc.assert(
       fc.property(values, fc.boolean(), (value, mutable) => expectSame(roundTrip(value, mutable), value)),
       runs,
     );
   });
 
-  it('a key __proto__ is data and changes no prototype', () => {
+  it('keeps the key __proto__ as data and changes no prototype', () => {
     const value = JSON.parse('{"__proto__":{"admin":true},"constructor":{"x":1},"d":{"$":1,"__proto__":[1]}}');
     const back = roundTrip({ value, when: new Date(1) }) as { value: typeof value };
     expect(Object.getPrototypeOf(back.value)).toBe(Object.prototype);
@@ -66,13 +66,17 @@ describe('a value that is decoded from its document', () => {
     expect(Object.keys(roundTrip({ z: 1, a: new Date(), m: 2 }) as object)).toEqual(['z', 'a', 'm']);
   });
 
-  it('writes a date of NaN as null', () => {
+  it('was stored as null if it is an invalid date', () => {
     expect(toDoc(new Date(Number.NaN))).toEqual({ $: ['date', null] });
   });
 });
 
-describe('decoded errors', () => {
-  it.each([Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError])('as %o', (Class) => {
+describe('a decoded error', () => {
+  it.each(
+    [Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError].map(
+      (Class) => [Class.name, Class] as const,
+    ),
+  )('has the class, message, stack, cause and fields of the original %s', (_, Class) => {
     const error = Object.assign(new Class('broken', { cause: { n: 1n } }), { code: 'E', when: new Date(3) });
     const back = roundTrip(error) as typeof error;
     expect(back).toBeInstanceOf(Class);
@@ -87,7 +91,7 @@ describe('decoded errors', () => {
     expect(Object.keys(back)).toEqual(['code', 'when']);
   });
 
-  it('with all errors of an AggregateError', () => {
+  it('has all errors of an AggregateError', () => {
     const back = roundTrip(new AggregateError([new TypeError('a'), 'b'], 'all')) as AggregateError;
     expect(back).toBeInstanceOf(AggregateError);
     expect(back.errors[0]).toBeInstanceOf(TypeError);
@@ -95,7 +99,7 @@ describe('decoded errors', () => {
     expect(Object.keys(back)).toEqual([]);
   });
 
-  it('as Error with the name of their own class', () => {
+  it('is an Error with the original name if its class is custom', () => {
     class RateLimited extends Error {
       override name = 'RateLimited';
       retryAfter = 5;
@@ -110,7 +114,7 @@ describe('decoded errors', () => {
     ]);
   });
 
-  it('from an aborted signal', () => {
+  it('can be the reason of an aborted signal', () => {
     const back = roundTrip(AbortSignal.abort().reason) as Error;
     expect([back instanceof Error, back.name, back.message]).toEqual([
       true,
@@ -119,7 +123,7 @@ describe('decoded errors', () => {
     ]);
   });
 
-  it('without a stack when it had none, and with a key $', () => {
+  it('has no stack if the original had none, and keeps a key $', () => {
     const error = Object.assign(new Error('x'), { $: 1 });
     Reflect.deleteProperty(error, 'stack');
     const back = roundTrip(error) as typeof error;
@@ -159,7 +163,7 @@ const types: TypeCodecs = {
 describe('registered classes', () => {
   const through = (value: unknown) => decode(parse(JSON.stringify(encode(value, { root: 'state', types }))), { types });
 
-  it('come back as instances, before any built-in kind', () => {
+  it('are decoded as instances, even if they extend a built-in class', () => {
     const back = through([new Money(5), new Lru([['a', 1]])]) as [Money, Lru];
     expect(back[0]).toEqual(new Money(5));
     expect(back[0]).toBeInstanceOf(Money);
@@ -167,7 +171,7 @@ describe('registered classes', () => {
     expect([...back[1]]).toEqual([['a', 1]]);
   });
 
-  it('are one instance again where they were one', () => {
+  it('are decoded as one instance if they were one', () => {
     const money = new Money(1);
     const [a, b] = through([money, money]) as Money[];
     expect(a).toBe(b);
@@ -181,13 +185,13 @@ describe('registered classes', () => {
     expect(back.node.next.owner).toBe(back);
   });
 
-  it('are refused when their codec leads back to them', () => {
+  it('are rejected when their encoded form contains them again', () => {
     const node = new Node();
     node.next = [node];
     expect(() => encode(node, { root: 'state', types })).toThrow('state.next[0] contains itself through its codec');
   });
 
-  it('are named when nobody registered them at decode', () => {
+  it('are named in the error when decode does not know them', () => {
     expect(() => decode(encode(new Money(1), { root: 'state', types }), {})).toThrow('an instance of money');
   });
 
@@ -204,11 +208,11 @@ describe('objects that occur more than once', () => {
     expect(toDoc([b, a, { a, b }])).toEqual([
       { $: ['shared', 0, [2]] },
       { $: ['shared', 1, { a: 1 }] },
-      { a: { $: ['again', 1] }, b: { $: ['again', 0] } },
+      { a: { $: ['ref', 1] }, b: { $: ['ref', 0] } },
     ]);
   });
 
-  it.each([true, false])('are one object again, whatever kind they are (mutable: %s)', (mutable) => {
+  it.each([true, false])('are decoded as one object of any kind (mutable: %s)', (mutable) => {
     const kinds = [
       { a: 1 },
       [1],
@@ -238,7 +242,7 @@ describe('objects that occur more than once', () => {
     expect((back.error as Error).cause).toBe(back.error);
   });
 
-  it('stay one object over a second encode, and reuse the whole document', () => {
+  it('stay one object when they are encoded again, and reuse the whole document', () => {
     const part = { a: 1 };
     const doc = toDoc({ x: part, list: [1, part] });
     const live = decode(doc);
@@ -255,7 +259,7 @@ describe('objects that occur more than once', () => {
     expect(back[2]).toBe(back[4]);
   });
 
-  it('are any graph', () => {
+  it('may form any graph', () => {
     const graphs = fc
       .array(fc.array(fc.nat({ max: 9 }), { maxLength: 4 }), { minLength: 1, maxLength: 10 })
       .map((edges) => {

@@ -65,7 +65,7 @@ describe('an agent file', () => {
     expect(server.log.match(/Node only strips types\./g)).toHaveLength(2);
     expect(server.log).toContain('Install it (npm install not-installed)');
     expect(server.lines.filter((line) => line.includes('throws.ts:3'))).toHaveLength(2);
-    expect(await server.ask('/api/agents')).toEqual({ agents: [{ name: 'good' }] });
+    expect(await server.callApi('/api/agents')).toEqual({ agents: [{ name: 'good' }] });
     await server.becomes(await server.start('good'), 'SUCCEEDED');
   });
 
@@ -81,7 +81,7 @@ describe('an agent file', () => {
     expect(server.log).not.toContain('trace-warnings');
 
     project.write('package.json', '{"type":"module"}');
-    await server.says(/Reloaded agents\/greet\.ts: greet/);
+    await server.waitForLine(/Reloaded agents\/greet\.ts: greet/);
     await server.becomes(await server.start('greet'), 'SUCCEEDED');
     // Other changes of package.json are not logged, because the file loaded before.
     project.write('package.json', '{"private":true}');
@@ -112,14 +112,14 @@ describe('an agent file', () => {
     expect(await server.becomes(await server.start('shop'), 'SUCCEEDED')).toMatchObject({ result: 1 });
 
     project.write('agents/price.ts', 'export const price = 2;\n');
-    await server.says(/Reloaded agents\/shop\.ts: shop/);
+    await server.waitForLine(/Reloaded agents\/shop\.ts: shop/);
     expect(await server.becomes(await server.start('shop'), 'SUCCEEDED')).toMatchObject({ result: 2 });
 
     // Editors replace the file with a new one.
     project.write('agents/shop.ts~', named('market', 'sold'));
     renameSync(project.file('agents/shop.ts~'), project.file('agents/shop.ts'));
-    await server.says(/Reloaded agents\/shop\.ts: market/);
-    expect(await server.ask('/api/agents')).toEqual({ agents: [{ name: 'market' }] });
+    await server.waitForLine(/Reloaded agents\/shop\.ts: market/);
+    expect(await server.callApi('/api/agents')).toEqual({ agents: [{ name: 'market' }] });
     await server.becomes(await server.start('market'), 'SUCCEEDED');
 
     // A file that is no longer imported, and a file with only a new timestamp, cause no reload.
@@ -142,9 +142,9 @@ describe('an agent file', () => {
     const server = serverOf(project, ['agents/shop.ts']);
     await server.ready();
     project.write('real/price.ts', 'export const price = 2;\n');
-    await server.says(/Reloaded agents\/shop\.ts: shop-2/);
+    await server.waitForLine(/Reloaded agents\/shop\.ts: shop-2/);
     project.write('real/shop.ts', named('other'));
-    await server.says(/Reloaded agents\/shop\.ts: other/);
+    await server.waitForLine(/Reloaded agents\/shop\.ts: other/);
   });
 
   it('keeps its runs waiting while it does not load, and resumes them when it does', async () => {
@@ -152,17 +152,17 @@ describe('an agent file', () => {
     const server = serverOf(project, ['a.ts']);
     await server.ready();
     project.write('a.ts', 'export const oops = ;\n');
-    await server.says(/a\.ts:1: Expression expected/);
+    await server.waitForLine(/a\.ts:1: Expression expected/);
     const run = await server.start('a');
     await pause(1_000);
-    expect(await server.ask(`/api/runs/${run}`)).toMatchObject({ status: 'READY', version: 1 });
+    expect(await server.callApi(`/api/runs/${run}`)).toMatchObject({ status: 'READY', version: 1 });
     expect(server.log).not.toContain('starts: a');
     project.write('a.ts', named('a', 'second'));
-    await server.says(/Reloaded a\.ts: a/);
+    await server.waitForLine(/Reloaded a\.ts: a/);
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
 
     rmSync(project.file('a.ts'));
-    await server.says(/a\.ts: The file no longer exists\./);
+    await server.waitForLine(/a\.ts: The file no longer exists\./);
   });
 
   it('does not hide a decision in the log while it does not load', async () => {
@@ -179,10 +179,10 @@ describe('an agent file', () => {
     const run = await server.start('a');
     const link = await server.link();
     project.write('a.ts', 'export const oops = ;\n');
-    await server.says(/a\.ts:1: Expression expected/);
+    await server.waitForLine(/a\.ts:1: Expression expected/);
     await fetch(link, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
-    await server.says(new RegExp(`${run} +approved by user:ann: Send it`));
-    await server.says(new RegExp(`${run} +is ready, but a\\.ts does not load`));
+    await server.waitForLine(new RegExp(`${run} +approved by user:ann: Send it`));
+    await server.waitForLine(new RegExp(`${run} +is ready, but a\\.ts does not load`));
     project.write('a.ts', asks);
     await server.becomes(run, 'SUCCEEDED');
     expect(server.lines.filter((line) => line.includes('approved by'))).toHaveLength(1);
@@ -195,7 +195,7 @@ describe('an agent file', () => {
     await server.ready();
     project.write('a.ts', 'export const oops = ;\n');
     const run = await server.start('a');
-    await server.says(/a\.ts:1: Expression expected/);
+    await server.waitForLine(/a\.ts:1: Expression expected/);
     project.write('a.ts', named('a', 'second'));
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
     expect(server.log).not.toContain('Reloaded');
@@ -205,10 +205,12 @@ describe('an agent file', () => {
     const project = projectOf({ 'one.ts': named('same', 'one'), 'two.ts': named('same', 'two') });
     const server = serverOf(project, ['one.ts', 'two.ts']);
     await server.ready();
-    await server.says(/two\.ts: Agent "same" is ignored, because one\.ts already defines an agent with this name\./);
+    await server.waitForLine(
+      /two\.ts: Agent "same" is ignored, because one\.ts already defines an agent with this name\./,
+    );
     expect(await server.becomes(await server.start('same'), 'SUCCEEDED')).toMatchObject({ result: 'one' });
     project.write('one.ts', named('other'));
-    await server.says(/Reloaded one\.ts: other/);
+    await server.waitForLine(/Reloaded one\.ts: other/);
     expect(await server.becomes(await server.start('same'), 'SUCCEEDED')).toMatchObject({ result: 'two' });
   });
 
@@ -227,9 +229,9 @@ describe('an agent file', () => {
     const run = await server.start('saved');
     await server.becomes(run, 'WAITING_FOR_SIGNAL');
     project.write('saved.ts', state(1));
-    await server.says(/Reloaded saved\.ts/);
-    await server.ask(`/api/runs/${run}/signals`, { name: 'go', value: 'went' });
-    await server.says(new RegExp(`${run} +waits for other code`));
+    await server.waitForLine(/Reloaded saved\.ts/);
+    await server.callApi(`/api/runs/${run}/signals`, { name: 'go', value: 'went' });
+    await server.waitForLine(new RegExp(`${run} +waits for other code`));
     await pause(1_500);
     expect(server.lines.filter((line) => line.includes('(pid'))).toHaveLength(2);
     project.write('saved.ts', state(2));
@@ -240,7 +242,7 @@ describe('an agent file', () => {
     const project = projectOf({ 'agents/a.ts': named('a'), 'agents/b.ts': named('b'), 'agents/b.txt': 'no' });
     const server = serverOf(project, ['agents/*.ts']);
     await server.ready();
-    expect(await server.ask('/api/agents')).toEqual({ agents: [{ name: 'a' }, { name: 'b' }] });
+    expect(await server.callApi('/api/agents')).toEqual({ agents: [{ name: 'a' }, { name: 'b' }] });
   });
 
   it('must exist when the server starts', async () => {

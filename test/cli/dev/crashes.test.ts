@@ -11,7 +11,7 @@ const WORK = `
   import { agent } from 'waitstate';
   export const work = agent({
     name: 'work',
-    maxAttempts: 50,
+    maxClaimsWithoutProgress: 50,
     async run(ctx) {
       for (let i = 1; i <= ${STEPS}; i++)
         await ctx.step('step ' + i, async ({ idempotencyKey }) => {
@@ -82,7 +82,7 @@ describe('the local server and killed processes', () => {
       const { pid } = await until('something is paid', () => paidIn(project)[before]);
       await pause(random() * 100);
       process.kill(pid, 'SIGKILL');
-      await server.says(/pid \d+ was killed \(SIGKILL\)/, kills);
+      await server.waitForLine(/pid \d+ was killed \(SIGKILL\)/, kills);
     }
     await server.becomes(run, 'SUCCEEDED');
     expectEachOnce(project, run);
@@ -132,13 +132,13 @@ describe('the local server and killed processes', () => {
 });
 
 describe('an agent process', () => {
-  it('is restarted when it exits, until the run fails after maxAttempts', async () => {
+  it('is restarted when it exits, until the run fails after maxClaimsWithoutProgress', async () => {
     const project = projectOf({
       'quits.ts': `
         import { agent } from 'waitstate';
         export const quits = agent({
           name: 'quits',
-          maxAttempts: 3,
+          maxClaimsWithoutProgress: 3,
           async run(ctx) {
             await ctx.step('first', () => 1);
             process.exit(7);
@@ -153,7 +153,7 @@ describe('an agent process', () => {
     expect(failed.error).toMatchObject({ message: expect.stringContaining('first') });
     // The first attempt recorded a step, three more did not, and three more tried to end the run.
     expect(server.lines.filter((line) => line.includes('exited with code 7'))).toHaveLength(7);
-    await server.says(new RegExp(`${run} +failed after .* Its last process exited with code 7\\.`));
+    await server.waitForLine(new RegExp(`${run} +failed after .* Its last process exited with code 7\\.`));
   });
 
   it('is killed and restarted when it does not respond', async () => {
@@ -174,7 +174,7 @@ describe('an agent process', () => {
     const server = serverOf(project, ['stuck.ts'], { timing: { heartbeatTimeoutMs: 6_000, crashBackoffMs: 20 } });
     await server.ready();
     const run = await server.start('stuck');
-    await server.says(new RegExp(`${run} +pid \\d+ did not respond for 6s and was killed`));
+    await server.waitForLine(new RegExp(`${run} +pid \\d+ did not respond for 6s and was killed`));
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'free' });
   });
 
@@ -184,7 +184,7 @@ describe('an agent process', () => {
     const server = serverOf(project, ['work.ts'], { timing: { invocationTimeoutMs: 8_000 } });
     await server.ready();
     const run = await server.start('work');
-    await server.says(new RegExp(`${run} +continues in a new process`));
+    await server.waitForLine(new RegExp(`${run} +continues in a new process`));
     await server.becomes(run, 'SUCCEEDED');
     expectEachOnce(project, run);
     expect(new Set(paidIn(project).map(({ pid }) => pid)).size).toBeGreaterThan(1);
@@ -196,7 +196,7 @@ describe('an agent process', () => {
         import { agent } from 'waitstate';
         export const throws = agent({
           name: 'throws',
-          maxAttempts: 1,
+          maxClaimsWithoutProgress: 1,
           async run(ctx) {
             setTimeout(() => { throw new Error('Nobody awaits me.'); }, 10);
             await ctx.step('wait', () => new Promise(() => {}));
@@ -207,13 +207,13 @@ describe('an agent process', () => {
     const server = serverOf(project, ['throws.ts'], { timing: { crashBackoffMs: 20 } });
     await server.ready();
     const run = await server.start('throws');
-    await server.says(new RegExp(`${run} +│ Error: Nobody awaits me\\.`));
-    await server.says(new RegExp(`${run} +pid \\d+ exited with code 1`));
+    await server.waitForLine(new RegExp(`${run} +│ Error: Nobody awaits me\\.`));
+    await server.waitForLine(new RegExp(`${run} +pid \\d+ exited with code 1`));
     await server.becomes(run, 'FAILED');
   });
 });
 
-describe('the stop of the local server', () => {
+describe('stopping the local server', () => {
   const SLOW = (milliseconds: number) => `
     import { appendFileSync } from 'node:fs';
     import { setTimeout } from 'node:timers/promises';

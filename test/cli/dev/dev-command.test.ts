@@ -10,9 +10,9 @@ const MAIN = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url));
 
 const agents = (count: number): string => `
   import { agent } from 'waitstate';
-  ${Array.from({ length: count }, (_, i) => `export const a${i} = agent({ name: 'agent-${i}', run: async () => ${i} });`).join('\n')}
-  export const description = 'Does little.';
-  export const example = { what: "it's little" };
+  const description = 'Does little.';
+  const example = { what: "it's little" };
+  ${Array.from({ length: count }, (_, i) => `export const a${i} = agent({ name: 'agent-${i}', description, example, run: async () => ${i} });`).join('\n')}
 `;
 
 const SLOW = (milliseconds: number): string => `
@@ -48,7 +48,7 @@ function dev(project: Project, ...args: readonly string[]): Dev {
   return { child, lines, exited };
 }
 
-const says = (of: Dev, text: string) =>
+const printed = (of: Dev, text: string) =>
   until(
     () => `"${text}" in\n${of.lines.join('\n')}`,
     () => of.lines.find((line) => line.includes(text)),
@@ -57,8 +57,8 @@ const says = (of: Dev, text: string) =>
 async function start(project: Project, agent: string): Promise<string> {
   const { url = '', key } = (await findRunningServer(project.file('.waitstate'))) ?? {};
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const answer = await fetch(`${url}/api/runs`, { method: 'POST', headers, body: JSON.stringify({ agent }) });
-  return ((await answer.json()) as { run: string }).run;
+  const response = await fetch(`${url}/api/runs`, { method: 'POST', headers, body: JSON.stringify({ agent }) });
+  return ((await response.json()) as { run: string }).run;
 }
 
 /** Sends SIGINT to the whole process group, as Ctrl-C does. */
@@ -68,7 +68,7 @@ describe('waitstate dev', () => {
   it('prints its URL, its agents and a curl command that works, in a dozen lines', async () => {
     const project = projectOf({ 'agents.ts': agents(9) });
     const server = dev(project, 'agents.ts');
-    await says(server, 'curl');
+    await printed(server, 'curl');
     const { url, key } = (await findRunningServer(project.file('.waitstate'))) ?? {};
     await until('the welcome is complete', () => server.lines.at(-1) === '');
     expect(server.lines.length).toBeLessThanOrEqual(12);
@@ -80,11 +80,11 @@ describe('waitstate dev', () => {
       .join('\n')
       .trim();
     const curl = spawn('sh', ['-c', `${command} --silent --show-error`]);
-    const answer: string[] = [];
-    readLines(curl.stdout, (line) => answer.push(line));
+    const output: string[] = [];
+    readLines(curl.stdout, (line) => output.push(line));
     await once(curl, 'close');
-    const { run } = JSON.parse(answer.join('')) as { run: string };
-    await says(server, `${run}  succeeded`);
+    const { run } = JSON.parse(output.join('')) as { run: string };
+    await printed(server, `${run}  succeeded`);
     interrupt(server);
     await server.exited;
     expect(server.child.exitCode).toBe(0);
@@ -94,7 +94,7 @@ describe('waitstate dev', () => {
   it('lets running processes finish on Ctrl-C', async () => {
     const project = projectOf({ 'slow.ts': SLOW(700) });
     const server = dev(project, 'slow.ts');
-    await says(server, 'curl');
+    await printed(server, 'curl');
     const run = await start(project, 'slow');
     await until('it runs', () => project.lines('pid.txt')[0]);
     interrupt(server);
@@ -108,11 +108,11 @@ describe('waitstate dev', () => {
   it('exits immediately on a second Ctrl-C', async () => {
     const project = projectOf({ 'slow.ts': SLOW(600_000) });
     const server = dev(project, 'slow.ts');
-    await says(server, 'curl');
+    await printed(server, 'curl');
     await start(project, 'slow');
     const pid = Number(await until('it runs', () => project.lines('pid.txt')[0]));
     interrupt(server);
-    await says(server, 'Stopping; waiting for 1 run.');
+    await printed(server, 'Stopping; waiting for 1 run.');
     interrupt(server);
     await server.exited;
     expect(server.child.exitCode).toBe(0);
@@ -123,13 +123,13 @@ describe('waitstate dev', () => {
   it('prints its agents before it logs runs', async () => {
     const project = projectOf({ 'slow.ts': SLOW(600_000) });
     const first = dev(project, 'slow.ts');
-    await says(first, 'curl');
+    await printed(first, 'curl');
     await start(project, 'slow');
     await until('it runs', () => project.lines('pid.txt')[0]);
     first.child.kill('SIGKILL');
     await first.exited;
     const second = dev(project, 'slow.ts');
-    await says(second, 'resumes after an interruption');
+    await printed(second, 'resumes after an interruption');
     const lineOf = (text: string) => second.lines.findIndex((line) => line.includes(text));
     expect(lineOf('curl')).toBeGreaterThan(0);
     expect(lineOf('curl')).toBeLessThan(lineOf('resumes after'));
@@ -143,19 +143,19 @@ describe('waitstate dev', () => {
       `,
     });
     const first = dev(project, 'ask.ts');
-    await says(first, 'curl');
+    await printed(first, 'curl');
     await start(project, 'ask');
-    await says(first, 'asks user:ann');
+    await printed(first, 'asks user:ann');
     interrupt(first);
     await first.exited;
-    expect(await says(dev(project, 'ask.ts'), '1 approval is pending')).toMatch(
+    expect(await printed(dev(project, 'ask.ts'), '1 approval is pending')).toMatch(
       /pending: http:\/\/\S+\/console\/inbox$/,
     );
   });
 
   it('starts without agents, and says how to name them', async () => {
     const server = dev(projectOf());
-    await says(server, 'No agents: name your agent files');
+    await printed(server, 'No agents: name your agent files');
     interrupt(server);
     await server.exited;
     expect(server.child.exitCode).toBe(0);
@@ -163,13 +163,13 @@ describe('waitstate dev', () => {
 
   it('reports that none of the named files loads', async () => {
     const server = dev(projectOf({ 'broken.ts': 'export const a = ;\n' }), 'broken.ts');
-    expect(await says(server, 'No agents loaded')).toContain('Fix the errors above');
+    expect(await printed(server, 'No agents loaded')).toContain('Fix the errors above');
   });
 
   it('names the server that is already running on the folder', async () => {
     const project = projectOf();
     const first = dev(project);
-    await says(first, 'No agents: name your agent files');
+    await printed(first, 'No agents: name your agent files');
     const second = dev(project);
     await second.exited;
     expect(second.child.exitCode).toBe(4);

@@ -39,10 +39,10 @@ describe('the guard of the local server', () => {
     const socket = connect(server.port, '127.0.0.1');
     const length = body === '' ? [] : ['content-type: application/json', `content-length: ${body.length}`];
     socket.write([`${method} ${target} HTTP/1.1`, ...headers, ...length, 'connection: close', '', body].join('\r\n'));
-    const answer = await text(socket);
-    const status = Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1]);
-    const found = answer.slice(answer.indexOf('\r\n\r\n')).match(/\{.*\}/s)?.[0];
-    return { status, answer, code: found ? (JSON.parse(found) as { code?: string }).code : undefined };
+    const response = await text(socket);
+    const status = Number(/^HTTP\/1.1 (\d+)/.exec(response)?.[1]);
+    const found = response.slice(response.indexOf('\r\n\r\n')).match(/\{.*\}/s)?.[0];
+    return { status, response, code: found ? (JSON.parse(found) as { code?: string }).code : undefined };
   }
 
   const host = () => `host: 127.0.0.1:${server.port}`;
@@ -53,10 +53,10 @@ describe('the guard of the local server', () => {
     it.each(['/api/runs', '/api/agents', '/console/runs', '/console/inbox'])(
       'rejects requests without the key at %s',
       async (path) => {
-        const answer = await fetch(server.url + path);
-        expect(answer.status).toBe(401);
-        expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
-        expect(await answer.json()).toMatchObject({
+        const response = await fetch(server.url + path);
+        expect(response.status).toBe(401);
+        expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+        expect(await response.json()).toMatchObject({
           ...{ code: 'NOT_AUTHENTICATED', status: 401 },
           detail: expect.stringContaining('Open the URL that the server printed'),
         });
@@ -66,11 +66,11 @@ describe('the guard of the local server', () => {
     it('responds to a browser with a page', async () => {
       const accept = 'text/html,application/xhtml+xml';
       for (const query of ['key=wrong', 'ticket=wrong']) {
-        const answer = await fetch(`${server.url}/?${query}`, { headers: { accept }, redirect: 'manual' });
-        expect(answer.status).toBe(401);
-        expect(answer.headers.get('content-type')).toMatch(/^text\/html/);
-        expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
-        expect(await answer.text()).toContain('Open the URL that');
+        const response = await fetch(`${server.url}/?${query}`, { headers: { accept }, redirect: 'manual' });
+        expect(response.status).toBe(401);
+        expect(response.headers.get('content-type')).toMatch(/^text\/html/);
+        expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+        expect(await response.text()).toContain('Open the URL that');
       }
     });
 
@@ -94,7 +94,7 @@ describe('the guard of the local server', () => {
     });
   });
 
-  it('accepts programs with the key, in any case of the scheme', async () => {
+  it('accepts programs with the key, whatever the case of the scheme', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER'])
       expect(await raw({ headers: [host(), `authorization: ${scheme} ${server.key}`] })).toMatchObject({ status: 200 });
     expect(await raw({ ...START, headers: [host(), bearer()] })).toMatchObject({ status: 201 });

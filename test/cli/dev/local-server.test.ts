@@ -7,6 +7,8 @@ const TRIP = `
   const paid = (what: string) => appendFileSync('paid.txt', what + ' ' + process.pid + '\\n');
   export const trip = agent({
     name: 'trip',
+    description: 'Books a trip.',
+    example: { to: 'Tokyo' },
     async run(ctx, input: { to: string }) {
       const fare = await ctx.step('search', () => (paid('search'), 1200));
       ctx.log('found one', { fare });
@@ -16,8 +18,6 @@ const TRIP = `
       return \`booked \${input.to}\`;
     },
   });
-  export const description = 'Books a trip.';
-  export const example = { to: 'Tokyo' };
 `;
 
 describe('the local server', () => {
@@ -26,20 +26,20 @@ describe('the local server', () => {
     const server = serverOf(project, ['trip.ts']);
     await server.ready();
     const run = await server.start('trip', { to: 'Tokyo' });
-    const [first] = await server.says(new RegExp(`${run} +starts: trip \\(pid (\\d+)\\)`));
-    await server.says(new RegExp(`${run} +│ found one {"fare":1200}`));
-    await server.says(new RegExp(`${run} +waits for approval "book" \\(1 step\\)`));
-    await server.says(new RegExp(`${run} +asks user:ann: Book Tokyo for \\$1200\\?`));
+    const [first] = await server.waitForLine(new RegExp(`${run} +starts: trip \\(pid (\\d+)\\)`));
+    await server.waitForLine(new RegExp(`${run} +│ found one {"fare":1200}`));
+    await server.waitForLine(new RegExp(`${run} +waits for approval "book" \\(1 step\\)`));
+    await server.waitForLine(new RegExp(`${run} +asks user:ann: Book Tokyo for \\$1200\\?`));
     await until('the first process is gone', () => !isAlive(Number(first)));
     const link = await server.link();
     expect(server.log).toContain(`or: curl -d answer=approve ${link}`);
 
-    const answer = await fetch(link, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
-    expect(answer.status).toBe(200);
-    await server.says(new RegExp(`${run} +approved by user:ann: Book Tokyo`));
-    const [second] = await server.says(new RegExp(`${run} +resumes \\(pid (\\d+)\\)`));
-    await server.says(new RegExp(`${run} +succeeded after .+ \\(1 step\\)`));
-    expect(await server.ask(`/api/runs/${run}`)).toMatchObject({ status: 'SUCCEEDED', result: 'booked Tokyo' });
+    const response = await fetch(link, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
+    expect(response.status).toBe(200);
+    await server.waitForLine(new RegExp(`${run} +approved by user:ann: Book Tokyo`));
+    const [second] = await server.waitForLine(new RegExp(`${run} +resumes \\(pid (\\d+)\\)`));
+    await server.waitForLine(new RegExp(`${run} +succeeded after .+ \\(1 step\\)`));
+    expect(await server.callApi(`/api/runs/${run}`)).toMatchObject({ status: 'SUCCEEDED', result: 'booked Tokyo' });
     expect(second).not.toBe(first);
     expect(project.lines('paid.txt')).toEqual([`search ${first}`, `book ${second}`]);
   });
@@ -47,9 +47,54 @@ describe('the local server', () => {
   it('lists its agents for the console', async () => {
     const server = serverOf(projectOf({ 'trip.ts': TRIP }), ['trip.ts']);
     await server.ready();
-    expect(await server.ask('/api/agents')).toEqual({
+    expect(await server.callApi('/api/agents')).toEqual({
       agents: [{ name: 'trip', description: 'Books a trip.', example: { to: 'Tokyo' } }],
     });
+  });
+
+  it('lists each agent of a file with its own description and example', async () => {
+    const project = projectOf({
+      'both.ts': `
+        import { agent } from 'waitstate';
+        export const greet = agent({
+          name: 'greet',
+          description: 'Greets.',
+          example: { name: 'Bob', since: new Date(0) },
+          run: async (ctx, input: { name: string; since: Date }) => input.name + ' ' + input.since.getFullYear(),
+        });
+        export const plain = agent({ name: 'plain', run: async () => 1 });
+        export const example = 'of the file';
+      `,
+    });
+    const server = serverOf(project, ['both.ts']);
+    await server.ready();
+    const example = { name: 'Bob', since: { $: ['date', 0] } };
+    expect(await server.callApi('/api/agents')).toEqual({
+      agents: [{ name: 'greet', description: 'Greets.', example }, { name: 'plain' }],
+    });
+    const run = await server.start('greet', example);
+    await server.becomes(run, 'SUCCEEDED');
+    expect(await server.callApi(`/api/runs/${run}`)).toMatchObject({ result: 'Bob 1970' });
+  });
+
+  it('reports an example that is no valid input, and runs the agent without it', async () => {
+    const project = projectOf({
+      'bad.ts': `
+        import { agent } from 'waitstate';
+        const positive = { '~standard': { version: 1 as const, vendor: 'by hand', validate: (value: unknown) =>
+          Number(value) > 0 ? { value: Number(value) } : { issues: [{ message: 'expected a positive number' }] } } };
+        export const counted = agent({ name: 'counted', input: positive, example: -1, run: async (ctx, n) => n });
+        export const odd = agent({ name: 'odd', example: { go: () => 1 }, run: async (ctx, input: object) => input });
+      `,
+    });
+    const server = serverOf(project, ['bad.ts']);
+    await server.ready();
+    expect(server.log).toContain(
+      'bad.ts: The `example` of agent "counted" is ignored. The input of agent "counted" does not match its schema: expected a positive number.',
+    );
+    expect(server.log).toMatch(/bad\.ts: The `example` of agent "odd" is ignored\. .*example\.go is a function/);
+    expect(await server.callApi('/api/agents')).toEqual({ agents: [{ name: 'counted' }, { name: 'odd' }] });
+    await server.becomes(await server.start('counted', 2), 'SUCCEEDED');
   });
 
   it('executes runs that another process or an agent started', async () => {
@@ -65,10 +110,10 @@ describe('the local server', () => {
     });
     const server = serverOf(project, ['both.ts']);
     await server.ready();
-    const { checkpointStore: _, ...waitstate } = await import('../../../lambda/index.ts');
+    const { agent } = await import('../../../lambda/index.ts');
     const { embeddedStorage } = await import('../../../lambda/embedded.ts');
     const storage = embeddedStorage({ folder: project.file('.waitstate') });
-    const outer = waitstate.agent({ name: 'outer', run: async () => {} }, { storage });
+    const outer = agent({ name: 'outer', run: async () => {} }, { storage });
     await outer.start(21, { id: 'from-outside' });
     await storage.records.close();
     expect(await server.becomes('from-outside', 'SUCCEEDED')).toMatchObject({ result: [42, 'inner-1'] });
@@ -85,7 +130,7 @@ describe('the local server', () => {
     const server = serverOf(project, ['nap.ts']);
     await server.ready();
     const run = await server.start('nap');
-    await server.says(new RegExp(`${run} +waits for timer "nap" in 1\\ds`));
+    await server.waitForLine(new RegExp(`${run} +waits for timer "nap" in 1\\ds`));
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'awake' });
   });
 
@@ -123,14 +168,16 @@ describe('the local server', () => {
         import { agent } from 'waitstate';
         export const bad = agent({
           name: 'bad',
-          run: (ctx) => ctx.step('look', () => { console.log('\\u001b[2Jcleared'); throw new TypeError('Unknown city.'); }, { retry: { attempts: 1 } }),
+          run: (ctx) => ctx.step('look', () => { console.log('\\u001b[2Jcleared'); throw new TypeError('Unknown city.'); }, { retry: { maxAttempts: 1 } }),
         });
       `,
     });
     const server = serverOf(project, ['bad.ts']);
     await server.ready();
     const run = await server.start('bad');
-    await server.says(new RegExp(`${run} +failed after .+ at "look": TypeError: Unknown city\\. \\(bad\\.ts:5\\)`));
+    await server.waitForLine(
+      new RegExp(`${run} +failed after .+ at "look": TypeError: Unknown city\\. \\(bad\\.ts:5\\)`),
+    );
     // Output of an agent cannot control the terminal.
     expect(server.log).toContain('│ \\u001b[2Jcleared');
     expect(server.log).not.toContain('\u001b');
@@ -142,10 +189,10 @@ describe('the local server', () => {
     for (const [run, reason] of [['t1', 'Rain.'], ['t2']] as const) {
       await server.start('trip', { to: 'Tokyo' }, run);
       await server.becomes(run, 'WAITING_FOR_APPROVAL');
-      await server.ask(`/api/runs/${run}/cancel`, reason === undefined ? {} : { reason });
+      await server.callApi(`/api/runs/${run}/cancel`, reason === undefined ? {} : { reason });
     }
-    await server.says(/t2 +cancelled after [^:]+$/);
-    await server.says(/t1 +cancelled after [^:]+: Rain\.$/);
+    await server.waitForLine(/t2 +cancelled after [^:]+$/);
+    await server.waitForLine(/t1 +cancelled after [^:]+: Rain\.$/);
     const run = await server.start('trip', { to: 'Lisbon' });
     await server.becomes(run, 'WAITING_FOR_APPROVAL');
     expect(server.lines.filter((line) => line.includes('cancelled after'))).toHaveLength(2);
@@ -161,14 +208,14 @@ describe('the local server', () => {
             if (attempt === 1) throw new Error('The line is busy.');
             await new Promise((resolve) => setTimeout(resolve, 2_000));
             return attempt;
-          }, { retry: { attempts: 3 } }),
+          }, { retry: { maxAttempts: 3 } }),
         });
       `,
     });
     const server = serverOf(project, ['busy.ts']);
     await server.ready();
     const run = await server.start('busy');
-    await server.says(new RegExp(`${run} +retries "call": The line is busy\\.`));
+    await server.waitForLine(new RegExp(`${run} +retries "call": The line is busy\\.`));
     await server.becomes(run, 'SUCCEEDED');
     expect(server.lines.filter((line) => line.includes('retries "call"'))).toHaveLength(1);
   });
@@ -188,6 +235,6 @@ describe('the local server', () => {
     await server.becomes('behind', 'WAITING_FOR_APPROVAL');
     expect(server.log).toMatch(/l1 +waits: no agent file defines agent "lost"/);
     expect(server.lines.filter((line) => line.includes('agent "lost"'))).toHaveLength(1);
-    expect(await server.ask('/api/runs/l2')).toMatchObject({ status: 'READY', deliveries: 0 });
+    expect(await server.callApi('/api/runs/l2')).toMatchObject({ status: 'READY', deliveries: 0 });
   });
 });

@@ -24,20 +24,20 @@ describe('notifications of the local server', () => {
     const server = serverOf(project, ['refund.ts'], { env: { WAITSTATE_APPROVAL_URL: 'https://elsewhere.example/' } });
     await server.ready();
     const run = await server.start('refund');
-    await server.says(new RegExp(`${run} +asks group:finance: Pay \\$10\\?`));
+    await server.waitForLine(new RegExp(`${run} +asks group:finance: Pay \\$10\\?`));
     const mails = (
       await until('both have mail', () => project.lines('mail.txt').length === 2 && project.lines('mail.txt'))
     ).map((line) => line.split(' '));
     for (const [kind, person = '', url = '', pid] of mails) {
-      expect(kind).toBe('asked');
+      expect(kind).toBe('requested');
       expect(url.startsWith(`${server.url}/approvals/`)).toBe(true);
       expect(await server.link(person)).toBe(url);
       expect(Number(pid)).not.toBe(server.child.pid);
-      const answer = await fetch(url, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
-      expect(answer.status).toBe(200);
+      const response = await fetch(url, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
+      expect(response.status).toBe(200);
     }
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: ['user:ann', 'user:bob'] });
-    await server.says(new RegExp(`${run} +approved by user:ann, user:bob: Pay`));
+    await server.waitForLine(new RegExp(`${run} +approved by user:ann, user:bob: Pay`));
   });
 
   it('name the console page if a group has no members', async () => {
@@ -53,10 +53,10 @@ describe('notifications of the local server', () => {
     const server = serverOf(project, ['ask.ts']);
     await server.ready();
     const run = await server.start('ask');
-    const [page] = await server.says(/^ +console {2}(http:\S+)$/);
+    const [page] = await server.waitForLine(/^ +console {2}(http:\S+)$/);
     expect(page).toBe(`${server.url}/console/runs/${run}/approvals/go`);
     expect(server.log).not.toContain('curl');
-    await server.ask(`/api/runs/${run}/approvals/go/decide`, {
+    await server.callApi(`/api/runs/${run}/approvals/go/decide`, {
       answer: 'approve',
       by: 'user:cleo',
       groups: ['group:finance'],
@@ -78,7 +78,7 @@ describe('notifications of the local server', () => {
     const server = serverOf(project, ['ask.ts']);
     await server.ready();
     const run = await server.start('ask');
-    await server.says(
+    await server.waitForLine(
       new RegExp(`${run} +The notify hook failed for approval "go" .*Error: The mail server is down\\.`),
     );
     await fetch(await server.link(), { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
@@ -103,9 +103,9 @@ describe('notifications of the local server', () => {
     const server = serverOf(project, ['two.ts']);
     await server.ready();
     const slow = await server.start('slow');
-    await server.says(new RegExp(`${slow} +asks user:slow`));
+    await server.waitForLine(new RegExp(`${slow} +asks user:slow`));
     const quick = await server.start('quick');
-    await server.says(new RegExp(`${quick} +asks user:quick`));
+    await server.waitForLine(new RegExp(`${quick} +asks user:quick`));
     await fetch(await server.link('user:quick'), { method: 'POST', body: new URLSearchParams({ answer: 'reject' }) });
     await server.becomes(quick, 'SUCCEEDED');
   });
@@ -127,13 +127,13 @@ describe('notifications of the local server', () => {
     });
     const server = serverOf(project, ['secret.ts']);
     await server.ready();
-    await server.says(/Runs of "secret" that you start here are not encrypted/);
+    await server.waitForLine(/Runs of "secret" that you start here are not encrypted/);
     const unencrypted = await server.start('secret');
-    await server.says(new RegExp(`${unencrypted} +asks user:ann: Go, in secret\\?`));
+    await server.waitForLine(new RegExp(`${unencrypted} +asks user:ann: Go, in secret\\?`));
     // Runs that it starts itself are executed, but only the agent can read them.
     await server.start('starter');
-    await server.says(/encrypted +.*no key/i);
-    expect(await server.ask('/api/runs?status=WAITING_FOR_APPROVAL')).toMatchObject({
+    await server.waitForLine(/encrypted +.*no key/i);
+    expect(await server.callApi('/api/runs?status=WAITING_FOR_APPROVAL')).toMatchObject({
       runs: expect.arrayContaining([
         expect.objectContaining({ run: unencrypted, encrypted: false }),
         expect.objectContaining({ run: 'encrypted', encrypted: true }),

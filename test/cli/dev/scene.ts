@@ -84,7 +84,7 @@ export class ServerProcess {
     this.#folder = join(project.path, folder);
     const options = JSON.stringify({ ...given, folder, files });
     const program = fileURLToPath(new URL('./child-serving.ts', import.meta.url));
-    const environment = { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, NO_COLOR: '1', ...env };
+    const environment = { ...process.env, NO_COLOR: '1', ...env };
     this.child = spawn(process.execPath, [program, options], { cwd: project.path, env: environment });
     this.exited = once(this.child, 'close');
     const { stdout, stderr } = this.child;
@@ -108,7 +108,7 @@ export class ServerProcess {
   }
 
   /** Waits for a line of the log and returns its groups. */
-  async says(line: RegExp, times = 1): Promise<readonly string[]> {
+  async waitForLine(line: RegExp, times = 1): Promise<readonly string[]> {
     const found = await until(
       () => `${line} in\n${this.log}`,
       () => this.lines.filter((each) => line.test(each))[times - 1],
@@ -127,7 +127,7 @@ export class ServerProcess {
   }
 
   /** Calls the API with the key. */
-  async ask<T = Record<string, unknown>>(path: string, body?: object): Promise<T> {
+  async callApi<T = Record<string, unknown>>(path: string, body?: object): Promise<T> {
     const headers = { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' };
     const init = body ? { method: 'POST', body: JSON.stringify(body) } : {};
     const response = await fetch(`${this.url}${path}`, { ...init, headers });
@@ -136,7 +136,7 @@ export class ServerProcess {
   }
 
   async start(agent: string, input: unknown = null, id?: string): Promise<string> {
-    const { run } = await this.ask<{ run: string }>('/api/runs', { agent, input, ...(id !== undefined && { id }) });
+    const { run } = await this.callApi<{ run: string }>('/api/runs', { agent, input, ...(id !== undefined && { id }) });
     return run;
   }
 
@@ -145,7 +145,7 @@ export class ServerProcess {
     return until(
       () => `run ${run} is ${status}; the log is\n${this.log}`,
       async () => {
-        const view = await this.ask(`/api/runs/${run}`);
+        const view = await this.callApi(`/api/runs/${run}`);
         return view.status === status && view;
       },
     );
@@ -153,7 +153,7 @@ export class ServerProcess {
 
   /** The approval link of a person in the log. */
   async link(person = 'user:ann'): Promise<string> {
-    const [link = ''] = await this.says(new RegExp(`^ +${person}  (http:\\S+)$`));
+    const [link = ''] = await this.waitForLine(new RegExp(`^ +${person}  (http:\\S+)$`));
     return link;
   }
 
@@ -162,9 +162,6 @@ export class ServerProcess {
     await this.exited;
   }
 }
-
-// These processes spend most of their time loading code.
-const COMPILE_CACHE = join(tmpdir(), 'waitstate-test-code');
 
 /** Starts a server that is killed after the test. */
 export function serverOf(project: Project, files: readonly string[], options: ServerOptions = {}): ServerProcess {

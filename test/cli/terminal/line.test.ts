@@ -19,25 +19,25 @@ const text = (line: Line): string => render(line, (_, plain) => plain);
 
 const HOSTILE = [
   ['an escape sequence', 'a\u001b[2Jb', 'a\\u001b[2Jb'],
-  ['a control character of the second set', 'a\u009b31mb', 'a\\u009b31mb'],
-  ['a title of the window', '\u001b]0;gone\u0007', '\\u001b]0;gone\\u0007'],
-  ['a backspace and a delete', 'a\b\u007f', 'a\\u0008\\u007f'],
-  ['lines', 'a\nb\r\tc', 'a\\nb\\r\\tc'],
-  ['text that turns around', 'a\u202eb\u2066c', 'a\\u202eb\\u2066c'],
+  ['a C1 control character', 'a\u009b31mb', 'a\\u009b31mb'],
+  ['a sequence that sets the window title', '\u001b]0;gone\u0007', '\\u001b]0;gone\\u0007'],
+  ['a backspace and a delete character', 'a\b\u007f', 'a\\u0008\\u007f'],
+  ['line breaks and tabs', 'a\nb\r\tc', 'a\\nb\\r\\tc'],
+  ['characters that reverse the text direction', 'a\u202eb\u2066c', 'a\\u202eb\\u2066c'],
   ['invisible characters', 'a\u200bb\ufeffc\u{e0041}', 'a\\u200bb\\ufeffc\\udb40\\udc41'],
-  ['separators of lines', 'a\u2028b\u2029', 'a\\u2028b\\u2029'],
-  ['half of a pair', 'a\ud83db', 'a\\ud83db'],
+  ['Unicode line separators', 'a\u2028b\u2029', 'a\\u2028b\\u2029'],
+  ['an unpaired surrogate', 'a\ud83db', 'a\\ud83db'],
 ] as const;
 
 describe('stored text', () => {
-  it.each(HOSTILE)('cannot control a terminal with %s', (_, given, shown) => {
+  it.each(HOSTILE)('cannot control a terminal if it contains %s', (_, given, shown) => {
     expect(escapeControls(given)).toBe(shown);
     expect(text([bold(given), ' ', given])).toBe(`${shown} ${shown}`);
     expect(text(truncate(given, 200))).toBe(shown);
     expect(wrapText(given.replaceAll('\n', ''), 80).join('')).toBe(shown.replace('\\n', ''));
   });
 
-  it.each(HOSTILE)('has the same value in escaped JSON, with %s', (_, given) => {
+  it.each(HOSTILE)('keeps its value in escaped JSON if it contains %s', (_, given) => {
     expect(escapeControls(jsonText({ given }))).toBe(jsonText({ given }));
     expect(JSON.parse(jsonText({ given }))).toEqual({ given });
     expect(JSON.parse(jsonLines({ given }).join('\n'))).toEqual({ given });
@@ -51,14 +51,14 @@ describe('stored text', () => {
 
 describe('a line', () => {
   it.each([
-    ['plain text', 'abcdefghij', 5, 'abcd…'],
-    ['wide characters', '東京東京', 5, '東京…'],
-    ['wide characters that would be halved', '東京東京', 4, '東…'],
-    ['an emoji of several characters', 'a👩‍👩‍👧bcd', 4, 'a👩‍👩‍👧…'],
-    ['what fits', 'abc', 3, 'abc'],
-    ['no room at all', 'abc', 0, ''],
-    ['room for the ellipsis alone', 'abc', 1, '…'],
-  ])('is truncated with an ellipsis: %s', (_, given, columns, expected) => {
+    ['plain text is truncated with an ellipsis', 'abcdefghij', 5, 'abcd…'],
+    ['wide characters take two columns', '東京東京', 5, '東京…'],
+    ['a wide character is never halved', '東京東京', 4, '東…'],
+    ['an emoji of several code points stays whole', 'a👩‍👩‍👧bcd', 4, 'a👩‍👩‍👧…'],
+    ['text that fits stays unchanged', 'abc', 3, 'abc'],
+    ['nothing is left without columns', 'abc', 0, ''],
+    ['only the ellipsis is left in one column', 'abc', 1, '…'],
+  ])('fits the given number of columns: %s', (_, given, columns, expected) => {
     expect(text(truncate(given, columns))).toBe(expected);
     expect(stringWidth(text(truncate(given, columns)))).toBeLessThanOrEqual(columns);
   });
@@ -68,7 +68,7 @@ describe('a line', () => {
     expect(cut).toEqual([bold('abc'), dim('de…')]);
   });
 
-  it('is measured with its escapes', () => {
+  it('is measured with its characters escaped', () => {
     expect(lineWidth([bold('東京'), 'a\u001b'])).toBe(4 + 1 + 6);
     expect(text(pad('東', 4))).toBe('東  ');
     expect(text(pad('東', 4, 'right'))).toBe('  東');

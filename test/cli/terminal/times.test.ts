@@ -37,7 +37,7 @@ describe('a duration', () => {
     ['3', undefined],
     ['three days', undefined],
     ['3d ago', undefined],
-  ])('is parsed from "%s"', (text, milliseconds) => {
+  ])('written as "%s" is parsed as %s', (text, milliseconds) => {
     expect(tryParseDuration(text)).toBe(milliseconds);
   });
 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { CheckpointMeta } from '../../../lambda/checkpoints/format/meta.ts';
 import { randomText } from './random-text.ts';
@@ -10,7 +11,7 @@ interface Conversation {
   readonly notes: Readonly<Record<string, string>>;
 }
 
-const STEPS = 120;
+const STEPS = 80;
 
 /** Small steps, edits in place, and every second one 20 to 60 KB of fresh text. */
 function next(before: Conversation, turn: number): Conversation {
@@ -66,7 +67,7 @@ export function chainsContract(open: OpenStores): void {
         const counting = recordCalls(storage);
         const loaded = await store<Conversation>({}, counting).load(run, index + 1);
         expect(loaded.version).toBe(index + 1);
-        expect(loaded.state).toStrictEqual(state);
+        expect(isDeepStrictEqual(loaded.state, state)).toBe(true);
         expect(loaded.model).toStrictEqual((index + 1) % 7 === 0 ? { seed: index + 1 } : undefined);
         expect(counting.calls.filter((call) => call !== 'open').length).toBeLessThanOrEqual(2);
         expect(counting.calls.filter((call) => call === 'open').length).toBeLessThanOrEqual(9);
@@ -79,7 +80,7 @@ export function chainsContract(open: OpenStores): void {
         const counting = recordCalls(storage);
         const loaded = await store({}, counting).load(run, { name: `turn ${turn}` });
         expect(loaded).toMatchObject({ version: turn, name: `turn ${turn}` });
-        expect(loaded.state).toStrictEqual(states[turn - 1]);
+        expect(isDeepStrictEqual(loaded.state, states[turn - 1])).toBe(true);
         expect(counting.calls.filter((call) => call !== 'open').length).toBeLessThanOrEqual(2);
       }
       expect((await store().load(run)).state).toStrictEqual(states.at(-1));
@@ -94,15 +95,15 @@ export function chainsContract(open: OpenStores): void {
       );
       const payloads = (await stored().payloads()).reduce((sum, { size }) => sum + size, 0);
       expect(records + payloads).toBeLessThan(4 * fresh);
-      const told = (await all(store().history(run))).reduce((sum, { bytes }) => sum + bytes, 0);
-      expect(told).toBeLessThan(4 * fresh);
-      expect(told).toBeGreaterThan(fresh / 2);
+      const reported = (await all(store().history(run))).reduce((sum, { bytes }) => sum + bytes, 0);
+      expect(reported).toBeLessThan(4 * fresh);
+      expect(reported).toBeGreaterThan(fresh / 2);
     });
 
     test('verifies without problems, and has no unused payload', async () => {
       const { store, run, stored } = stores;
       const verification = await store().verify(run);
-      expect(verification).toMatchObject({ ok: true, problems: [], checkpoints: STEPS, provenFrom: 1 });
+      expect(verification).toMatchObject({ ok: true, problems: [], checkpoints: STEPS, verifiedFrom: 1 });
       const needed = new Set((await stored().metas()).flatMap(({ segments: ids = [] }) => ids.map(([id]) => id)));
       expect((await stored().payloads()).map(({ id }) => id).toSorted()).toEqual([...needed].toSorted());
       expect(verification.payloads).toBe(needed.size);

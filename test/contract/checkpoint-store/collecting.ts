@@ -9,7 +9,7 @@ interface State {
 }
 
 export function collectingContract(open: OpenStores): void {
-  describe('collecting', () => {
+  describe('a collection', () => {
     test('removes unreferenced payloads that are a day old, and nothing else', async () => {
       const { store, run, clock, storage, stored } = open();
       const saver = store<object>();
@@ -57,7 +57,7 @@ export function collectingContract(open: OpenStores): void {
       expect(await stored(`${run} 2`).payloads()).toHaveLength(1);
     });
 
-    test('removes what a late writer left of a deleted run', async () => {
+    test('removes payloads that a late writer left for a deleted run', async () => {
       const { store, run, clock, stored } = open();
       const late = store();
       await late.save({ run, state: 'one' });

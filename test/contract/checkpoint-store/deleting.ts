@@ -9,7 +9,7 @@ export function deletingContract(open: OpenStores): void {
   describe('a deleted run', () => {
     const MARK = 'a mark that must not stay';
 
-    async function begun(stores: ReturnType<OpenStores>) {
+    async function startedRun(stores: ReturnType<OpenStores>) {
       const { store, run } = stores;
       const saver = store();
       await saver.save({ run, state: { MARK }, step: MARK, labels: { MARK }, owner: MARK, name: 'first' });
@@ -19,7 +19,7 @@ export function deletingContract(open: OpenStores): void {
     }
 
     test('is rejected by every operation', async () => {
-      const { saver, store, run } = await begun(open());
+      const { saver, store, run } = await startedRun(open());
       await saver.delete(run);
       for (const used of [saver, store()]) {
         const uses: Promise<unknown>[] = [
@@ -50,7 +50,7 @@ export function deletingContract(open: OpenStores): void {
     });
 
     test('leaves none of its content', async () => {
-      const { saver, run, stored } = await begun(open());
+      const { saver, run, stored } = await startedRun(open());
       await saver.delete(run);
       expect(await stored().payloads()).toEqual([]);
       const records = await stored().records();
@@ -91,7 +91,7 @@ export function deletingContract(open: OpenStores): void {
     });
 
     test('reserves its id until it is swept a day later', async () => {
-      const { saver, store, run, clock, stored } = await begun(open());
+      const { saver, store, run, clock, stored } = await startedRun(open());
       await saver.delete(run);
       await saver.save({ run: `${run} 2`, state: 'source' });
       for (const later of [0, DAY - MINUTE, MINUTE]) {
@@ -107,7 +107,7 @@ export function deletingContract(open: OpenStores): void {
     });
 
     test('frees its id for a new run that is not mistaken for the old one', async () => {
-      const { saver, store, run, clock } = await begun(open());
+      const { saver, store, run, clock } = await startedRun(open());
       const idle = store();
       const old = await idle.load(run);
       await saver.delete(run);
@@ -144,8 +144,8 @@ export function deletingContract(open: OpenStores): void {
           for (const version of [1, 2, 3]) await stored().remove(version);
         },
       ],
-    ])('can be deleted when it is damaged: %s', async (_, damage) => {
-      const stores = await begun(open());
+    ])('leaves no content even if it was damaged before: %s', async (_, damage) => {
+      const stores = await startedRun(open());
       const { store, run, stored, clock } = stores;
       await damage(stores);
       await store().delete(run);
@@ -157,7 +157,7 @@ export function deletingContract(open: OpenStores): void {
       expect(await stored().records()).toEqual([]);
     });
 
-    test('is not brought back by a writer with cached content', async () => {
+    test('is not restored by a writer with cached content', async () => {
       const { store, run, stored } = open();
       const saver = store();
       for (const state of [1, 2, 3]) await saver.save({ run, state });
@@ -171,14 +171,14 @@ export function deletingContract(open: OpenStores): void {
     });
 
     test('can be deleted again, even concurrently', async () => {
-      const { saver, store, run, stored } = await begun(open());
+      const { saver, store, run, stored } = await startedRun(open());
       await Promise.all([saver.delete(run), store().delete(run), store().delete(run)]);
       await store().delete(run);
       expect(await stored().payloads()).toEqual([]);
       await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_DELETED' });
     });
 
-    test('must have existed', async () => {
+    test('is reported as missing if it never existed', async () => {
       const { store, run, stored } = open();
       await expect(store().delete(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
       expect(await stored().records()).toEqual([]);
@@ -197,7 +197,7 @@ export function deletingContract(open: OpenStores): void {
       }
     });
 
-    test('can be deleted while others write to it', async () => {
+    test('stays deleted although others write to it meanwhile', async () => {
       const { store, run, stored } = open();
       await store().save({ run, state: 0 });
       const writers = Array.from({ length: 10 }, () => store<number>().update(run, (n) => n + 1));

@@ -52,16 +52,16 @@ export function encryptedPayloadsContract(open: OpenStores): void {
     test.each<[string, (bytes: Buffer) => Uint8Array]>([
       ['altered in its first frame', (found) => flipBit(found, 100)],
       ['altered in its last frame', (found) => flipBit(found, found.length - 5)],
-      ['cut off in the middle of a frame', (found) => found.subarray(0, FRAME + 1000)],
-      ['cut off at the end of a frame', (found) => found.subarray(0, 2 * FRAME)],
-      ['cut off to nothing', () => new Uint8Array()],
-      ['given more', (found) => Buffer.concat([found, found.subarray(0, FRAME)])],
+      ['truncated in the middle of a frame', (found) => found.subarray(0, FRAME + 1000)],
+      ['truncated at the end of a frame', (found) => found.subarray(0, 2 * FRAME)],
+      ['emptied', () => new Uint8Array()],
+      ['extended by a frame', (found) => Buffer.concat([found, found.subarray(0, FRAME)])],
       [
-        'changed in the order of its frames',
+        'altered in the order of its frames',
         (found) =>
           Buffer.concat([found.subarray(FRAME, 2 * FRAME), found.subarray(0, FRAME), found.subarray(2 * FRAME)]),
       ],
-      ['left without a frame', (found) => Buffer.concat([found.subarray(0, FRAME), found.subarray(2 * FRAME)])],
+      ['stripped of a frame', (found) => Buffer.concat([found.subarray(0, FRAME), found.subarray(2 * FRAME)])],
     ])('is rejected when it was %s', async (_, change) => {
       const { stored, id, read } = await streamed(open(), 3);
       await stored().alterPayload(id, change);
@@ -74,8 +74,8 @@ export function encryptedPayloadsContract(open: OpenStores): void {
     test.each<[string, (bytes: Buffer) => Uint8Array]>([
       ['swapped', (found) => Buffer.concat([found.subarray(FRAME, 2 * FRAME), found.subarray(0, FRAME)])],
       ['repeated', (found) => Buffer.concat([found.subarray(0, FRAME), found.subarray(0, FRAME), found])],
-      ['left out', (found) => Buffer.concat([found.subarray(0, FRAME), found.subarray(2 * FRAME)])],
-      ['cut off', (found) => found.subarray(0, 2 * FRAME)],
+      ['omitted', (found) => Buffer.concat([found.subarray(0, FRAME), found.subarray(2 * FRAME)])],
+      ['removed from the end', (found) => found.subarray(0, 2 * FRAME)],
     ])('returns no misplaced chunk when its frames were %s', async (_, change) => {
       const { stored, id, read } = await streamed(open(), 3);
       await stored().alterPayload(id, change);

@@ -13,7 +13,7 @@ export function encryptionContract(open: OpenStores): void {
   describe('an encrypted run', () => {
     const SECRET = 'the secret of the agent';
 
-    async function begun(stores: Stores) {
+    async function startedRun(stores: Stores) {
       const saver = stores.store<{ SECRET: string; n: number; page?: Payload; texts?: string[] }>({ keys });
       const { run } = stores;
       await saver.save({
@@ -51,7 +51,7 @@ export function encryptionContract(open: OpenStores): void {
     }
 
     test('works like any other run with the key', async () => {
-      const { saver, store, run } = await begun(open());
+      const { saver, store, run } = await startedRun(open());
       const reader = store<{ n: number; page: Payload; texts: string[] }>({ keys });
       const newest = await reader.load(run);
       expect(newest.state.n).toBe(3);
@@ -65,12 +65,12 @@ export function encryptionContract(open: OpenStores): void {
       await saver.rewind(run, 1);
       await saver.undo(run);
       await saver.prune(run, { keepLast: 2 });
-      expect(await store({ keys }).verify(run)).toMatchObject({ ok: true, keyed: true });
+      expect(await store({ keys }).verify(run)).toMatchObject({ ok: true, detectsTampering: true });
       expect(await store({ keys }).describe(run)).toMatchObject({ encrypted: true, shredded: false, owner: 'ada' });
     });
 
     test('stores nothing readable of state, results, model or payloads, nor their hashes', async () => {
-      const stores = await begun(open());
+      const stores = await startedRun(open());
       const found = await allBytes(stores);
       expect(found.includes(SECRET)).toBe(false);
       expect(found.includes(randomText(1, 100))).toBe(false);
@@ -94,13 +94,13 @@ export function encryptionContract(open: OpenStores): void {
     });
 
     test('is listed, described and deleted without any key', async () => {
-      const stores = await begun(open());
+      const stores = await startedRun(open());
       const { store, run, stored } = stores;
       await eventually(async () =>
         expect(await all(store().runs({ owner: 'ada' }))).toMatchObject([{ run, encrypted: true }]),
       );
       expect(await all(store().history(run))).toHaveLength(3);
-      expect(await store().verify(run)).toMatchObject({ ok: true, payloads: undefined, keyed: false });
+      expect(await store().verify(run)).toMatchObject({ ok: true, payloads: undefined, detectsTampering: false });
       await store().delete(run);
       expect(await stored().payloads()).toEqual([]);
     });
@@ -110,7 +110,7 @@ export function encryptionContract(open: OpenStores): void {
       ['a key of another name', { keys: keysOf('b', { b: 1 }) }, /wrapped by key "a", but this store has: b/],
       ['another key of the same name', { keys: keysOf('a', { a: 9 }) }, /Key "a" cannot unwrap the data key of run/],
     ])('is rejected by a store with %s, for reading and for writing', async (_, options, message) => {
-      const { store, run, stored } = await begun(open());
+      const { store, run, stored } = await startedRun(open());
       const before = await stored().records();
       const uses: ((other: CheckpointStore) => Promise<unknown>)[] = [
         (other) => other.load(run),
@@ -132,7 +132,7 @@ export function encryptionContract(open: OpenStores): void {
     });
 
     test('rejects a record that was moved to another version or run with matching hashes', async () => {
-      const { store, run, stored } = await begun(open());
+      const { store, run, stored } = await startedRun(open());
       const saver = store({ keys });
       for (let n = 1; n <= 3; n++) await saver.save({ run: `${run} 2`, state: { n } });
       const own = await stored().records();
@@ -151,7 +151,7 @@ export function encryptionContract(open: OpenStores): void {
     test.each<[string, object]>([
       ['whose state is in a payload', { text: randomText(1, 100_000) }],
       ['that changes nothing', {}],
-    ])('rejects a record %s at another version too', async (_, state) => {
+    ])('rejects a record %s if it was moved to another version', async (_, state) => {
       const { store, run, stored } = open();
       const saver = store<object>({ keys });
       await saver.save({ run, state });
@@ -173,7 +173,7 @@ export function encryptionContract(open: OpenStores): void {
     });
 
     test('rejects altered content even with new hashes', async () => {
-      const { store, run, stored } = await begun(open());
+      const { store, run, stored } = await startedRun(open());
       const record = await stored().record(2);
       const forgeries = [
         withMeta(record, { stepNumber: 5 }),
@@ -187,7 +187,7 @@ export function encryptionContract(open: OpenStores): void {
     });
 
     test('stays readable after its keys were rotated, with the old key and then without', async () => {
-      const { store, run } = await begun(open());
+      const { store, run } = await startedRun(open());
       const both = keysOf('b', { a: 1, b: 2 });
       const saver = store<{ n: number }>({ keys: both });
       const holder = store<{ n: number }>({ keys: both });
@@ -205,8 +205,8 @@ export function encryptionContract(open: OpenStores): void {
       expect((await onlyNew.verify(run)).ok).toBe(true);
     });
 
-    test('can be rotated while it is written to', async () => {
-      const { store, run } = await begun(open());
+    test('can have its keys rotated while it is written', async () => {
+      const { store, run } = await startedRun(open());
       const both = keysOf('b', { a: 1, b: 2 });
       const statuses = ['SLEEPING', 'RUNNING', 'READY', 'RUNNING'] as const;
       const write = async () => {
@@ -219,7 +219,7 @@ export function encryptionContract(open: OpenStores): void {
     });
 
     test('belongs to its owner: its key is wrapped again for a new owner', async () => {
-      const { store, run, stored } = await begun(open());
+      const { store, run, stored } = await startedRun(open());
       const contexts: string[] = [];
       const noting = {
         ...keys,
@@ -240,7 +240,7 @@ export function encryptionContract(open: OpenStores): void {
     });
 
     test('unwraps its key once while the store caches it', async () => {
-      const { store, run } = await begun(open());
+      const { store, run } = await startedRun(open());
       let unwraps = 0;
       const counting = {
         ...keys,
@@ -256,10 +256,10 @@ export function encryptionContract(open: OpenStores): void {
     });
 
     test('is forked under a new data key, including its payloads', async () => {
-      const { saver, store, run, stored, clock } = await begun(open());
+      const { saver, store, run, stored, clock } = await startedRun(open());
       const { run: id } = await saver.fork(run, { version: 1, owner: 'bob' });
       const heads = [await stored().head(), await stored(id).head()];
-      expect(heads[0]?.key?.wrapped).not.toBe(heads[1]?.key?.wrapped);
+      expect(heads[0]?.key?.ciphertext).not.toBe(heads[1]?.key?.ciphertext);
       const [copy] = await stored(id).payloads();
       const copied = await stored(id).bytes(copy?.id ?? '');
       for (const original of await stored().payloads())
@@ -269,7 +269,7 @@ export function encryptionContract(open: OpenStores): void {
       clock.forward(DAY);
       const { state } = await store<{ page: Payload; n: number }>({ keys }).load(id);
       expect([state.n, await state.page.text()]).toEqual([1, SECRET]);
-      expect(await store({ keys }).verify(id)).toMatchObject({ ok: true, keyed: true });
+      expect(await store({ keys }).verify(id)).toMatchObject({ ok: true, detectsTampering: true });
     });
 
     test('starts again under a new key with the same payload when its first save failed', async () => {
@@ -293,7 +293,7 @@ export function encryptionContract(open: OpenStores): void {
       expect([await state.page.text(), await state.streamed.text()]).toEqual([SECRET, SECRET]);
     });
 
-    test('finds a first save that is retried under its write id', async () => {
+    test('recognizes a first save that is retried under its write id', async () => {
       const { store, run } = open();
       const input = { run, state: { SECRET, page: payload(SECRET) }, writeId: 'w' };
       const saved = await store({ keys }).save(input);

@@ -61,7 +61,7 @@ export function fieldsContract(open: OpenStores): void {
       expect(await reader.load(run, 1)).toStrictEqual(first);
     });
 
-    test('are few when few are given', async () => {
+    test('have defaults when only the run is given', async () => {
       const { store, run, clock } = open();
       await store({ writer: 'me' }).save({ run });
       expect(await store().load(run)).toStrictEqual({
@@ -102,7 +102,7 @@ export function fieldsContract(open: OpenStores): void {
       expect((await all(saver.history(run))).map(({ writer }) => writer === 'another')).toEqual([false, true]);
     });
 
-    test('include hashes that link checkpoints and tell any two apart', async () => {
+    test('include a hash that differs for any two checkpoints and links each to its predecessor', async () => {
       const { store, run } = open();
       const saver = store();
       const saved = [];
@@ -113,7 +113,7 @@ export function fieldsContract(open: OpenStores): void {
       expect(saved.map(({ previousHash }) => previousHash)).toEqual([undefined, saved[0]?.hash, saved[1]?.hash]);
     });
 
-    test('count steps when no number is given', async () => {
+    test('include a step number that counts up when none is given', async () => {
       const { store, run } = open();
       const saver = store();
       const inputs = [
@@ -215,7 +215,7 @@ export function fieldsContract(open: OpenStores): void {
 
   describe('an invalid field', () => {
     test.each<[string, unknown, RegExp]>([
-      ['step', '', /`step` must be text of 1 to 1,000 characters; found ""/],
+      ['step', '', /`step` must be text of 1 to 1000 characters; found ""/],
       ['step', 7, /`step` must be text/],
       ['step', 'x'.repeat(1001), /`step` must be text/],
       ['stepNumber', -1, /`stepNumber` must be a whole number from 0; found -1/],
@@ -243,16 +243,16 @@ export function fieldsContract(open: OpenStores): void {
       ['tags', [''], /`tags` must be a list of texts/],
       ['tags', [1], /`tags` must be a list of texts/],
       ['tags', ['x'.repeat(257)], /`tags` must be a list of texts/],
-      [
-        'retentionSeconds',
-        0,
-        /`retentionSeconds` must be a number of seconds above 0 and at most 100000000000; found 0/,
-      ],
-      ['retentionSeconds', Number.POSITIVE_INFINITY, /`retentionSeconds` must be/],
-      ['retentionSeconds', '60', /`retentionSeconds` must be/],
+      ['retention', 60, /`retention` must be a duration up to 100 years, such as .*; found 60/],
+      ['retention', null, /`retention` must be a duration/],
+      ['retention', {}, /`retention` must be a duration/],
+      ['retention', { weeks: 1 }, /`retention` must be a duration/],
+      ['retention', { days: '1' }, /`retention` must be a duration/],
+      ['retention', { days: Number.POSITIVE_INFINITY }, /`retention` must be a duration/],
+      ['retention', { days: 0 }, /`retention` must be longer than 0/],
       ['parent', { run: '', version: 1 }, /parent run id must be/],
       ['parent', { run: 'a', version: 0 }, /version of the parent must be a whole number from 1/],
-    ])('is rejected before anything is written: %s %j', async (field, value, message) => {
+    ])('is rejected before anything is written: `%s` is %o', async (field, value, message) => {
       const { store, run, stored } = open();
       const saver = store();
       const input = { run, state: 1, [field]: value } as SaveInput;
@@ -271,7 +271,9 @@ export function fieldsContract(open: OpenStores): void {
     test('is rejected in the options of a store when it is created', () => {
       const { store } = open();
       expect(() => store({ tenant: '' })).toThrow(/tenant id must be/);
-      expect(() => store({ retentionSeconds: -1 })).toThrow(/`retentionSeconds` must be/);
+      expect(() => store({ retention: { seconds: -1 } })).toThrow(/`retention` must be a duration/);
+      // @ts-expect-error A number has no unit.
+      expect(() => store({ retention: 60 })).toThrow(/`retention` must be a duration/);
       expect(() => store({ schema: { version: 0 } })).toThrow(/schema is invalid/);
     });
   });

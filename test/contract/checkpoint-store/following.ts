@@ -15,15 +15,15 @@ export function withTrackedVersions<State>(store: CheckpointStore<State>): Check
       const known = 'expectedVersion' in input ? undefined : last.get(input.run);
       return noted(store.save(known ? { ...input, expectedVersion: known } : input));
     },
-    load: (run, which) => (which === undefined ? noted(store.load(run)) : store.load(run, which)),
+    load: (run, checkpoint) => (checkpoint === undefined ? noted(store.load(run)) : store.load(run, checkpoint)),
     update: (run, edit, fields) => noted(store.update(run, edit, fields)),
     rewind: (run, to, options) => noted(store.rewind(run, to, options)),
     undo: (run) => noted(store.undo(run)),
     redo: (run) => noted(store.redo(run)),
     fork: (run, options) => noted(store.fork(run, options)),
-    async find(run, which) {
-      const found = await store.find(run, which);
-      if (found && which === undefined) last.set(run, found);
+    async find(run, checkpoint) {
+      const found = await store.find(run, checkpoint);
+      if (found && checkpoint === undefined) last.set(run, found);
       return found;
     },
   };

@@ -13,10 +13,10 @@ interface State {
 export function forkingContract(open: OpenStores): void {
   describe('a fork', () => {
     /** A run of three checkpoints, the second of which is named. */
-    async function begun(stores: ReturnType<OpenStores>) {
+    async function startedRun(stores: ReturnType<OpenStores>) {
       const { store, run } = stores;
       const saver = store<State>();
-      const fields = { agent: 'travel', owner: 'ada', tags: ['x'], retentionSeconds: 3600 };
+      const fields = { agent: 'travel', owner: 'ada', tags: ['x'], retention: { hours: 1 } };
       await saver.save({ run, state: { prompt: 'one', messages: ['a'] }, toolResults: { t1: 1 }, ...fields });
       await saver.save({
         run,
@@ -37,7 +37,7 @@ export function forkingContract(open: OpenStores): void {
     }
 
     test('starts a new run with the content of the newest checkpoint', async () => {
-      const { saver, store, run } = await begun(open());
+      const { saver, store, run } = await startedRun(open());
       const fork = await saver.fork(run);
       expect(fork).toMatchObject({
         version: 1,
@@ -56,12 +56,12 @@ export function forkingContract(open: OpenStores): void {
         agent: 'travel',
         owner: 'ada',
         tags: ['x'],
-        retentionSeconds: 3600,
+        retention: { hours: 1 },
       });
     });
 
     test('starts from an earlier checkpoint, by version or by name', async () => {
-      const { saver, run } = await begun(open());
+      const { saver, run } = await startedRun(open());
       const byVersion = await saver.fork(run, { version: 1 });
       expect(byVersion).toMatchObject({ state: { prompt: 'one' }, parent: { run, version: 1 }, stepNumber: 0 });
       expect(byVersion.toolResults).toStrictEqual({ t1: 1 });
@@ -74,7 +74,7 @@ export function forkingContract(open: OpenStores): void {
     });
 
     test('uses the given fields instead of inherited ones', async () => {
-      const { saver, store, run } = await begun(open());
+      const { saver, store, run } = await startedRun(open());
       const given = {
         id: `${run} given`,
         status: 'READY',
@@ -82,14 +82,14 @@ export function forkingContract(open: OpenStores): void {
         agent: 'other',
         owner: 'bob',
         tags: [],
-        retentionSeconds: 60,
+        retention: { minutes: 1 },
       } as const;
       expect(await saver.fork(run, given)).toMatchObject({ run: given.id, status: 'READY', labels: { why: 'a try' } });
       expect(await store().describe(given.id)).toMatchObject({
         agent: 'other',
         owner: 'bob',
         tags: [],
-        retentionSeconds: 60,
+        retention: { minutes: 1 },
       });
     });
 
@@ -102,9 +102,9 @@ export function forkingContract(open: OpenStores): void {
           return undefined;
         },
       ],
-      ['by a new state', (draft) => ({ prompt: 'changed', messages: [...draft.messages, 'more'] })],
+      ['by returning a new state', (draft) => ({ prompt: 'changed', messages: [...draft.messages, 'more'] })],
       [
-        'after waiting',
+        'asynchronously',
         async (draft) => {
           await Promise.resolve();
           draft.prompt = 'changed';
@@ -112,8 +112,8 @@ export function forkingContract(open: OpenStores): void {
           return undefined;
         },
       ],
-    ])('can be edited before it starts: %s', async (_, edit) => {
-      const { saver, store, run } = await begun(open());
+    ])('can be edited %s before it starts', async (_, edit) => {
+      const { saver, store, run } = await startedRun(open());
       const fork = await saver.fork(run, { version: 2, edit: edit as (draft: State) => State });
       expect(fork.state).toStrictEqual({ prompt: 'changed', messages: ['a', 'b', 'more'] });
       expect((await store().load(fork.run)).state).toStrictEqual(fork.state);
@@ -121,14 +121,14 @@ export function forkingContract(open: OpenStores): void {
     });
 
     test('can start with other tool results', async () => {
-      const { saver, store, run } = await begun(open());
+      const { saver, store, run } = await startedRun(open());
       const fork = await saver.fork(run, { toolResults: { t2: 'instead', t3: 3 } });
       expect((await store().load(fork.run)).toolResults).toStrictEqual({ t1: 1, t2: 'instead', t3: 3 });
       expect((await store().load(run)).toolResults).toStrictEqual({ t1: 1, t2: { deep: 2 } });
     });
 
     test('is not created when its edit throws', async () => {
-      const { saver, run, stored } = await begun(open());
+      const { saver, run, stored } = await startedRun(open());
       const edit = () => {
         throw new Error('on purpose');
       };
@@ -137,7 +137,7 @@ export function forkingContract(open: OpenStores): void {
     });
 
     test('continues independently of the original run', async () => {
-      const { saver, store, run } = await begun(open());
+      const { saver, store, run } = await startedRun(open());
       const { run: id } = await saver.fork(run, { version: 2 });
       await saver.save({ run: id, state: { prompt: 'of the fork', messages: [] } });
       await saver.save({ run, state: { prompt: 'of the source', messages: [] } });
@@ -148,7 +148,7 @@ export function forkingContract(open: OpenStores): void {
     });
 
     test('is rejected under the id of an existing run, including the original', async () => {
-      const { saver, store, run } = await begun(open());
+      const { saver, store, run } = await startedRun(open());
       await saver.save({ run: `${run} 2`, state: { prompt: 'taken', messages: [] } });
       for (const id of [`${run} 2`, run]) {
         await expect(saver.fork(run, { id, version: 1 })).rejects.toMatchObject({ code: 'RUN_EXISTS' });
@@ -158,7 +158,7 @@ export function forkingContract(open: OpenStores): void {
     });
 
     test('is rejected for a missing origin', async () => {
-      const { saver, run } = await begun(open());
+      const { saver, run } = await startedRun(open());
       await expect(saver.fork(`${run} none`)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
       await expect(saver.fork(run, { version: 4 })).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_FOUND' });
       await expect(saver.fork(run, { name: 'none' })).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_FOUND' });
@@ -178,7 +178,7 @@ export function forkingContract(open: OpenStores): void {
     });
 
     test('is created once when it is retried under its write id', async () => {
-      const { saver, store, run } = await begun(open());
+      const { saver, store, run } = await startedRun(open());
       const options = { id: `${run} 2`, version: 2, writeId: 'fork 1' };
       const fork = await saver.fork(run, options);
       expect(await store<State>().fork(run, options)).toStrictEqual(fork);

@@ -63,7 +63,7 @@ export function historyContract(open: OpenStores): void {
       [{ limit: 2.5 }],
       [{ limit: Number.NaN }],
       [{ to: '3' as unknown as number }],
-    ])('rejects %j', async (options) => {
+    ])('rejects the options %o', async (options) => {
       await expect(versions(options)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     });
 
@@ -102,7 +102,7 @@ export function historyContract(open: OpenStores): void {
       const { store, run, clock } = open();
       const created = new Date(clock.now);
       const saver = store();
-      await saver.save({ run, state: 1, agent: 'travel', owner: 'ada', tags: ['a', 'b'], retentionSeconds: 3600 });
+      await saver.save({ run, state: 1, agent: 'travel', owner: 'ada', tags: ['a', 'b'], retention: { hours: 1 } });
       clock.forward(1000);
       const changed = new Date(clock.now);
       await saver.save({ run, status: 'SLEEPING', step: 'wait', stepNumber: 4 });
@@ -116,8 +116,8 @@ export function historyContract(open: OpenStores): void {
         tags: ['a', 'b'],
         statusChange: { version: 2, step: 'wait', stepNumber: 4 },
         createdAt: created,
-        touchedAt: changed,
-        retentionSeconds: 3600,
+        updatedAt: changed,
+        retention: { hours: 1 },
         encrypted: false,
         shredded: false,
       });

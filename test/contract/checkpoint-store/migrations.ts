@@ -214,7 +214,7 @@ export function migrationsContract(open: OpenStores): void {
     });
   });
 
-  describe('text versions', () => {
+  describe('schema versions that are text', () => {
     const order = ['1.0.0', '1.1.0', '2.0.0'];
     const migrations = { '1.0.0': split, '1.1.0': tagged };
 

@@ -22,7 +22,7 @@ export function payloadsContract(open: OpenStores): void {
       ['bytes', () => payload(new Uint8Array([104, 105])), 'hi'],
       ['a part of a larger buffer', () => payload(Buffer.from('-hi-').subarray(1, 3)), 'hi'],
       ['text', () => payload('grüße 👋'), 'grüße 👋'],
-      ['nothing', () => payload(''), ''],
+      ['an empty text', () => payload(''), ''],
       ['an async iterable', () => payload(pieces('one ', 'two', '')), 'one two'],
       ['an empty stream', () => payload(pieces()), ''],
       ['a Node stream', () => payload(Readable.from([Buffer.from('no'), Buffer.from('de')])), 'node'],
@@ -59,7 +59,7 @@ export function payloadsContract(open: OpenStores): void {
       expect(counting.calls.filter((call) => call === 'open')).toHaveLength(1);
     });
 
-    test('keeps the bytes from when it was created', async () => {
+    test('keeps the bytes that it was created from, even if they change later', async () => {
       const { store, run } = open();
       const bytes = Buffer.from('before');
       const page = payload(bytes);
@@ -119,10 +119,10 @@ export function payloadsContract(open: OpenStores): void {
 
     test.each<[string, (bytes: Buffer) => Uint8Array]>([
       ['altered', (bytes) => flipBit(bytes)],
-      ['cut off', (bytes) => bytes.subarray(0, -1)],
-      ['empty', () => new Uint8Array()],
-      ['longer', (bytes) => Buffer.concat([bytes, Buffer.from('x')])],
-    ])('is rejected by name when it was %s in the storage', async (_, change) => {
+      ['truncated', (bytes) => bytes.subarray(0, -1)],
+      ['emptied', () => new Uint8Array()],
+      ['extended', (bytes) => Buffer.concat([bytes, Buffer.from('x')])],
+    ])('is rejected with its id when it was %s in the storage', async (_, change) => {
       const { store, run, stored } = open();
       await store().save({ run, state: { page: payload(randomText(1, 300_000)) } });
       const [found] = await stored().payloads();
@@ -135,7 +135,7 @@ export function payloadsContract(open: OpenStores): void {
       await expect(store().verify(run)).resolves.toMatchObject({ ok: false, problems: [{ version: 1 }] });
     });
 
-    test('is rejected by name when it was removed from the storage, and so is a fork', async () => {
+    test('is rejected with its id when it was removed from the storage, and so is a fork', async () => {
       const { store, run, stored, storage } = open();
       await store().save({ run, state: { page: payload('gone') } });
       const [found] = await stored().payloads();
@@ -228,13 +228,13 @@ export function payloadsContract(open: OpenStores): void {
       const piece = Buffer.from(randomText(7, 1_000_000));
       const hash = createHash('sha256');
       let ahead = 0;
-      let most = 0;
+      let max = 0;
       const source = (async function* () {
         for (let i = 0; i < 20; i++) {
           const part = Buffer.concat([Buffer.from([i]), piece]);
           hash.update(part);
           ahead += part.length;
-          most = Math.max(most, part.length);
+          max = Math.max(max, part.length);
           yield part;
         }
       })();
@@ -251,7 +251,7 @@ export function payloadsContract(open: OpenStores): void {
       expect(largest).toBeLessThan(ahead / 2);
     });
 
-    test('is data and cannot make a state refer to foreign bytes', async () => {
+    test('cannot be forged by a state that resembles a reference to a payload', async () => {
       const { store, run } = open();
       await store().save({ run: `${run} 2`, state: { page: payload('a secret of another run') } });
       const forged = { page: { $: ['payload', 'id', 'hash', 5] } };

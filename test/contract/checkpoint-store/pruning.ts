@@ -37,7 +37,7 @@ export function pruningContract(open: OpenStores): void {
       for (const [index, { hash, savedAt, step, version, writer, schema }] of before.entries()) {
         expect(history[index]).toMatchObject({ hash, savedAt, step, version, writer, schema });
       }
-      expect(await store().verify(run)).toMatchObject({ ok: true, problems: [], checkpoints: 7, provenFrom: 5 });
+      expect(await store().verify(run)).toMatchObject({ ok: true, problems: [], checkpoints: 7, verifiedFrom: 5 });
     });
 
     test('leaves none of the content of emptied checkpoints', async () => {
@@ -226,7 +226,7 @@ export function pruningContract(open: OpenStores): void {
       expect(await store().verify(run)).toMatchObject({ ok: true, problems: [] });
     });
 
-    test('is finished by the next prune when it died after its first write', async () => {
+    test('is finished by the next prune when its process died after the first write', async () => {
       const { store, run, storage, stored } = await snapshots(open(), 4);
       let writes = 0;
       const dying = recordCalls(storage, {
@@ -243,7 +243,7 @@ export function pruningContract(open: OpenStores): void {
       expect((await store().verify(run)).ok).toBe(true);
     });
 
-    test.each([0, -1, 1.5, Number.NaN, '3', undefined])('rejects %j as `keepLast`', async (keepLast) => {
+    test.each([0, -1, 1.5, Number.NaN, '3', undefined])('rejects %o as `keepLast`', async (keepLast) => {
       const { store, run } = open();
       await store().save({ run });
       await expect(store().prune(run, { keepLast: keepLast as number })).rejects.toMatchObject({

@@ -7,7 +7,7 @@ export function retentionContract(open: OpenStores): void {
   describe('the retention of a run', () => {
     test('ends after the last write, even before a sweep', async () => {
       const { store, run, clock } = open();
-      const saver = store({ retentionSeconds: 60 });
+      const saver = store({ retention: { minutes: 1 } });
       await saver.save({ run, state: 'one', name: 'here' });
       clock.forward(MINUTE - 1);
       expect(await store().load(run)).toMatchObject({ state: 'one' });
@@ -37,7 +37,7 @@ export function retentionContract(open: OpenStores): void {
 
     test('starts over with every write, by any store', async () => {
       const { store, run, clock } = open();
-      const saver = store({ retentionSeconds: 3600 });
+      const saver = store({ retention: { hours: 1 } });
       await saver.save({ run, state: 0 });
       for (let n = 1; n <= 8; n++) {
         clock.forward(50 * MINUTE);
@@ -52,14 +52,14 @@ export function retentionContract(open: OpenStores): void {
 
     test('counts from the last write although the head is up to an hour behind', async () => {
       const { store, run, clock, stored } = open();
-      const saver = store({ retentionSeconds: 7200 });
-      const begun = clock.now;
+      const saver = store({ retention: { hours: 2 } });
+      const start = clock.now;
       await saver.save({ run, state: 'one', name: 'here' });
       clock.forward(50 * MINUTE);
       await saver.load(run);
       await saver.save({ run, state: 'two' });
-      expect((await stored().head()).touchedAt).toBe(begun);
-      clock.now = begun + 2 * HOUR + 49 * MINUTE;
+      expect((await stored().head()).updatedAt).toBe(start);
+      clock.now = start + 2 * HOUR + 49 * MINUTE;
       expect(await store().load(run)).toMatchObject({ state: 'two' });
       expect(await store().load(run, 1)).toMatchObject({ state: 'one' });
       expect(await store().load(run, { name: 'here' })).toMatchObject({ state: 'one' });
@@ -75,14 +75,14 @@ export function retentionContract(open: OpenStores): void {
 
     test('does not end earlier when the clock of a writer is behind', async () => {
       const { store, run, clock } = open();
-      const begun = clock.now;
-      const saver = store({ retentionSeconds: 3600 });
+      const start = clock.now;
+      const saver = store({ retention: { hours: 1 } });
       await saver.save({ run, state: 'one' });
       clock.forward(50 * MINUTE);
       await saver.load(run);
       await saver.save({ run, state: 'two' });
-      await store({ clock: () => begun + 10 * MINUTE }).update(run, () => 'three');
-      clock.now = begun + 109 * MINUTE;
+      await store({ clock: () => start + 10 * MINUTE }).update(run, () => 'three');
+      clock.now = start + 109 * MINUTE;
       expect(await store().load(run)).toMatchObject({ state: 'three' });
       clock.forward(MINUTE);
       await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_EXPIRED' });
@@ -98,13 +98,13 @@ export function retentionContract(open: OpenStores): void {
 
     test('can be set and changed per run', async () => {
       const { store, run, clock } = open();
-      const saver = store({ retentionSeconds: 3600 });
-      await saver.save({ run, state: 1, retentionSeconds: 60 });
-      expect(await saver.describe(run)).toMatchObject({ retentionSeconds: 60 });
-      await store({ retentionSeconds: 5 }).update(run, () => 2);
-      expect(await saver.describe(run)).toMatchObject({ retentionSeconds: 60 });
+      const saver = store({ retention: { hours: 1 } });
+      await saver.save({ run, state: 1, retention: { minutes: 1 } });
+      expect(await saver.describe(run)).toMatchObject({ retention: { minutes: 1 } });
+      await store({ retention: { seconds: 5 } }).update(run, () => 2);
+      expect(await saver.describe(run)).toMatchObject({ retention: { minutes: 1 } });
       await saver.load(run);
-      await saver.save({ run, retentionSeconds: 120 });
+      await saver.save({ run, retention: { minutes: 2 } });
       clock.forward(119 * SECOND);
       expect(await store().load(run)).toMatchObject({ state: 2 });
       clock.forward(SECOND);
@@ -114,7 +114,7 @@ export function retentionContract(open: OpenStores): void {
     test('is not renewed by a prune', async () => {
       const { store, run, clock } = open();
       for (const n of [1, 2, 3]) {
-        await store({ ...shape(n), retentionSeconds: 7200 }).save({ run, expectedVersion: n - 1, state: n });
+        await store({ ...shape(n), retention: { hours: 2 } }).save({ run, expectedVersion: n - 1, state: n });
       }
       clock.forward(110 * MINUTE);
       expect(await store().prune(run, { keepLast: 1 })).toMatchObject({ emptied: 2 });
@@ -128,7 +128,7 @@ export function retentionContract(open: OpenStores): void {
 
     test('does not depend on the oldest records of a long run', async () => {
       const { store, run, clock } = open();
-      const saver = store({ retentionSeconds: 3600 });
+      const saver = store({ retention: { hours: 1 } });
       for (let n = 0; n < 10; n++) {
         await saver.save({ run, state: n });
         clock.forward(55 * MINUTE);

@@ -127,7 +127,15 @@ export function runListsContract(open: OpenStores): void {
       const stores = open();
       const { store, run } = stores;
       const saver = store();
-      await saver.save({ run, agent: 'a', owner: 'o', tags: ['t'], step: 's', status: 'READY', retentionSeconds: 60 });
+      await saver.save({
+        run,
+        agent: 'a',
+        owner: 'o',
+        tags: ['t'],
+        step: 's',
+        status: 'READY',
+        retention: { minutes: 1 },
+      });
       const summary = await saver.describe(run);
       await eventually(async () => expect(await all(store().runs())).toStrictEqual([summary]));
       await eventually(async () => expect(await all(store().runs({ owner: 'o' }))).toStrictEqual([summary]));
@@ -161,7 +169,7 @@ export function runListsContract(open: OpenStores): void {
       const saver = store();
       await saver.save({ run: 'stays', owner: 'o' });
       await saver.save({ run: 'is deleted', owner: 'o' });
-      await saver.save({ run: 'expires', owner: 'o', retentionSeconds: 60 });
+      await saver.save({ run: 'expires', owner: 'o', retention: { minutes: 1 } });
       await saver.delete('is deleted');
       await eventually(async () => expect(await all(store().runs())).toHaveLength(2));
       clock.forward(2 * HOUR);
@@ -177,7 +185,7 @@ export function runListsContract(open: OpenStores): void {
       [{ since: new Date(Number.NaN) }],
       [{ until: '2026' }],
       [{ owner: '' }],
-    ])('rejects %j', async (filter) => {
+    ])('rejects the filter %o', async (filter) => {
       const { store } = open();
       await expect(all(store().runs(filter as RunFilter))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     });

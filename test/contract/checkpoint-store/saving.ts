@@ -4,8 +4,8 @@ import { recordCalls } from './record-calls.ts';
 import { errorOf, MINUTE, type OpenStores } from './stores.ts';
 
 export function savingContract(open: OpenStores): void {
-  describe('saving', () => {
-    test('creates a run by its first save and counts versions from 1 without gaps', async () => {
+  describe('a save', () => {
+    test('creates the run if it is the first, and versions count from 1 without gaps', async () => {
       const { store, run } = open();
       const saver = store();
       for (const version of [1, 2, 3, 4])
@@ -13,7 +13,7 @@ export function savingContract(open: OpenStores): void {
       expect(await store().load(run)).toMatchObject({ run, version: 4, state: { version: 4 } });
     });
 
-    test('follows a checkpoint as well as its version', async () => {
+    test('accepts a checkpoint or its version number as the expected version', async () => {
       const { store, run } = open();
       const first = await store().save({ run, state: 'one' });
       expect(await store().save({ run, expectedVersion: first, state: 'two' })).toMatchObject({
@@ -24,22 +24,25 @@ export function savingContract(open: OpenStores): void {
       expect(await store().save({ run, expectedVersion: loaded, state: 'three' })).toMatchObject({ version: 3 });
     });
 
-    test.each(['from memory', 'after reading'])('rejects a checkpoint with a different hash, %s', async (how) => {
-      const { store, run } = open();
-      const writer = store();
-      const { version, hash } = await writer.save({ run, state: 'one' });
-      const other = await store().save({ run: `${run} 2`, state: 'one' });
-      const saver = how === 'from memory' ? writer : store();
-      const expectedVersion = { version, hash: other.hash };
-      await expect(saver.save({ run, expectedVersion, state: 'two' })).rejects.toMatchObject({
-        code: 'STALE_VERSION',
-        expectedVersion: 1,
-        found: { version: 1, hash },
-      });
-      expect(await store().load(run)).toMatchObject({ version: 1, state: 'one' });
-    });
+    test.each(['a store that has cached the run', 'a store that reads the run first'])(
+      'rejects an expected checkpoint with a different hash, in %s',
+      async (kind) => {
+        const { store, run } = open();
+        const writer = store();
+        const { version, hash } = await writer.save({ run, state: 'one' });
+        const other = await store().save({ run: `${run} 2`, state: 'one' });
+        const saver = kind === 'a store that has cached the run' ? writer : store();
+        const expectedVersion = { version, hash: other.hash };
+        await expect(saver.save({ run, expectedVersion, state: 'two' })).rejects.toMatchObject({
+          code: 'STALE_VERSION',
+          expectedVersion: 1,
+          found: { version: 1, hash },
+        });
+        expect(await store().load(run)).toMatchObject({ version: 1, state: 'one' });
+      },
+    );
 
-    test('creates a run when no version is given', async () => {
+    test('expects a new run if no version is given', async () => {
       const { store, run } = open();
       const first = await store().save({ run, state: 'one', step: 'begin' });
       const error = await errorOf(store().save({ run, state: 'again' }));
@@ -48,7 +51,7 @@ export function savingContract(open: OpenStores): void {
       expect(await store().load(run)).toMatchObject({ version: 1, state: 'one' });
     });
 
-    test('rejects an existing run when it must be new', async () => {
+    test('rejects an existing run if the expected version is 0', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, expectedVersion: 0, state: 'one' });
@@ -56,18 +59,21 @@ export function savingContract(open: OpenStores): void {
       expect((await store().load(run)).state).toBe('one');
     });
 
-    test.each(['from memory', 'after reading'])('follows the version that it expects, %s', async (how) => {
-      const { store, run } = open();
-      const writer = store();
-      await writer.save({ run, state: 'one' });
-      await writer.save({ run, state: 'two' });
-      const saver = how === 'from memory' ? writer : store();
-      expect(await saver.save({ run, expectedVersion: 2, state: 'three' })).toMatchObject({ version: 3 });
-    });
+    test.each(['a store that has cached the run', 'a store that reads the run first'])(
+      'appends to the expected version, in %s',
+      async (kind) => {
+        const { store, run } = open();
+        const writer = store();
+        await writer.save({ run, state: 'one' });
+        await writer.save({ run, state: 'two' });
+        const saver = kind === 'a store that has cached the run' ? writer : store();
+        expect(await saver.save({ run, expectedVersion: 2, state: 'three' })).toMatchObject({ version: 3 });
+      },
+    );
 
-    test.each(['from memory', 'after reading'])(
-      'refuses a version that others have passed, %s, and says what is there',
-      async (how) => {
+    test.each(['a store that has cached the run', 'a store that reads the run first'])(
+      'rejects an outdated version and reports the newest checkpoint, in %s',
+      async (kind) => {
         const { store, run, clock } = open();
         const late = store();
         await late.save({ run, state: 'one' });
@@ -78,7 +84,7 @@ export function savingContract(open: OpenStores): void {
           state: 'theirs',
           step: 'their step',
         });
-        const saver = how === 'from memory' ? late : store();
+        const saver = kind === 'a store that has cached the run' ? late : store();
         const error = await errorOf(saver.save({ run, expectedVersion: 1, state: 'mine' }));
         expect(error).toBeInstanceOf(StaleVersionError);
         const { state: _, toolResults: __, ...summary } = winner;
@@ -124,7 +130,7 @@ export function savingContract(open: OpenStores): void {
       null,
       {},
       { version: '1' },
-    ])('rejects %j as a version', async (version) => {
+    ])('rejects %o as a version', async (version) => {
       const { store, run, stored } = open();
       const expectedVersion = version as number;
       await expect(store().save({ run, expectedVersion, state: 1 })).rejects.toMatchObject({
@@ -164,7 +170,7 @@ export function savingContract(open: OpenStores): void {
       expect(counting.calls).toEqual(['commit', 'commit', 'commit', 'commit']);
     });
 
-    test('reads before it writes on a checkpoint that it saw long ago', async () => {
+    test('reads before it writes if its cached checkpoint is old', async () => {
       const { store, run, storage, clock } = open();
       const counting = recordCalls(storage);
       const saver = store({}, counting);
@@ -175,24 +181,24 @@ export function savingContract(open: OpenStores): void {
       expect(counting.calls).toEqual(['range', 'commit']);
     });
 
-    test('can be retried after a failure that left nothing behind', async () => {
+    test('can be retried after a failure that wrote nothing', async () => {
       const { store, run, storage } = open();
       let failures = 0;
       const failing = recordCalls(storage, {
         beforeCommit: () => {
-          if (failures-- > 0) throw new Error('the storage is away');
+          if (failures-- > 0) throw new Error('the storage is unavailable');
         },
       });
       const saver = store({}, failing);
       await saver.save({ run, state: 'one' });
       failures = 1;
-      await expect(saver.save({ run, state: 'two' })).rejects.toThrow('the storage is away');
+      await expect(saver.save({ run, state: 'two' })).rejects.toThrow('the storage is unavailable');
       expect(await saver.save({ run, state: 'two' })).toMatchObject({ version: 2, state: 'two' });
     });
   });
 
-  describe('loading', () => {
-    test('returns the newest checkpoint, or one by its version in either form', async () => {
+  describe('a load', () => {
+    test('returns the newest checkpoint, or the one whose version is given as a number or in an object', async () => {
       const { store, run } = open();
       const saver = store();
       for (const state of ['one', 'two', 'three']) await saver.save({ run, state });
@@ -228,13 +234,13 @@ export function savingContract(open: OpenStores): void {
     });
 
     test.each([0, -1, 1.5, 2 ** 53, '3', {}, { version: 1, name: 'both' }, null])(
-      'refuses %j for a checkpoint, also where it only looks',
-      async (which) => {
+      'rejects %o as a checkpoint, and so does `find`',
+      async (checkpoint) => {
         const { store, run } = open();
         const saver = store();
         await saver.save({ run, state: 'one' });
-        await expect(saver.load(run, which as number)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
-        await expect(saver.find(run, which as number)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+        await expect(saver.load(run, checkpoint as number)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+        await expect(saver.find(run, checkpoint as number)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
       },
     );
 

@@ -32,7 +32,7 @@ export function shreddingContract(open: OpenStores): void {
         }
         await expect(used.load(run)).rejects.toMatchObject({ code: 'RUN_SHREDDED' });
       }
-      expect(JSON.stringify(await stored().head())).not.toContain('wrapped');
+      expect(JSON.stringify(await stored().head())).not.toContain('ciphertext');
       expect((await all(store().history(run))).map(({ step, kind }) => [step, kind])).toMatchObject([
         ['step 1', 'save'],
         ['step 2', 'save'],
@@ -60,9 +60,9 @@ export function shreddingContract(open: OpenStores): void {
         clock.forward(later);
         for (const [index, holder] of late.entries()) {
           // A writer with the newest version, or one that reads again, learns why; any other gets a conflict.
-          const told = later > 0 || index === 2 ? /^RUN_SHREDDED$/ : /^(RUN_SHREDDED|STALE_VERSION)$/;
+          const expectedCode = later > 0 || index === 2 ? /^RUN_SHREDDED$/ : /^(RUN_SHREDDED|STALE_VERSION)$/;
           await expect(holder.save({ run, state: 'late', expectedVersion: index + 1 })).rejects.toMatchObject({
-            code: expect.stringMatching(told),
+            code: expect.stringMatching(expectedCode),
           });
         }
       }

@@ -15,7 +15,7 @@ export function statusesContract(open: OpenStores): void {
       expect(await saver.save({ run: `${run} 2`, status: 'READY' })).toMatchObject({ status: 'READY' });
     });
 
-    test.each(STATUSES)('%s can change exactly as the table allows', async (from) => {
+    test.each(STATUSES)('can change from %s exactly as the table allows', async (from) => {
       const { store, run } = open();
       for (const to of STATUSES) {
         const saver = store();
@@ -31,7 +31,7 @@ export function statusesContract(open: OpenStores): void {
       }
     });
 
-    test('is rejected with the allowed statuses', async () => {
+    test('is rejected with a list of the allowed statuses', async () => {
       const { store, run } = open();
       const saver = store();
       await saver.save({ run, status: 'ENDING' });
@@ -53,7 +53,7 @@ export function statusesContract(open: OpenStores): void {
           version: saved.version,
           hash: saved.hash,
           step: `to ${status}`,
-          touchedAt: clock.now,
+          updatedAt: clock.now,
         });
       }
     });

@@ -9,7 +9,7 @@ export function sweepingContract(open: OpenStores): void {
   describe('a sweep', () => {
     test('removes an expired run with its payloads, and its id a day later', async () => {
       const { store, run, clock, stored } = open();
-      const saver = store({ retentionSeconds: 60 });
+      const saver = store({ retention: { minutes: 1 } });
       await saver.save({ run, state: { page: payload('a page') }, name: 'here' });
       await saver.save({ run, state: { text: randomText(1, 100_000) } });
       clock.forward(MINUTE + HOUR - 1);
@@ -27,27 +27,27 @@ export function sweepingContract(open: OpenStores): void {
 
     test('skips a run that is in use although a list has it as due', async () => {
       const { store, run, clock, stored } = open();
-      const saver = store({ retentionSeconds: 7200 });
+      const saver = store({ retention: { hours: 2 } });
       await saver.save({ run, state: 'begun' });
       clock.forward(50 * MINUTE);
       const lastWrite = clock.now;
       await saver.save({ run, state: 'in use' });
-      await stored().alter('cz', ({ lists: places = {} }) => ({
+      await stored().alter('cz', ({ lists: entries = {} }) => ({
         revision: 'behind',
-        lists: { ...places, due: { group: places.due?.group ?? '', order: '0'.repeat(15) } },
+        lists: { ...entries, due: { group: entries.due?.group ?? '', order: '0'.repeat(15) } },
       }));
       clock.forward(2 * HOUR - MINUTE);
       await eventually(async () => {
         expect(await store().sweep()).toEqual({ expired: 0, freed: 0, failed: [] });
-        expect((await stored().head()).touchedAt).toBe(lastWrite);
+        expect((await stored().head()).updatedAt).toBe(lastWrite);
       });
       expect(await saver.load(run)).toMatchObject({ version: 2, state: 'in use' });
       expect(await saver.save({ run, status: 'SUCCEEDED' })).toMatchObject({ version: 3 });
     });
 
-    test('loses against a faster writer', async () => {
+    test('retries when a write arrives meanwhile, and removes the run if that has expired too', async () => {
       const { store, run, clock, storage } = open();
-      await store({ retentionSeconds: 60 }).save({ run, state: 'one' });
+      await store({ retention: { minutes: 1 } }).save({ run, state: 'one' });
       const before = clock.now;
       clock.forward(2 * HOUR);
       let written = false;
@@ -67,7 +67,7 @@ export function sweepingContract(open: OpenStores): void {
     test('sweeps each run once when two sweeps run at the same time', async () => {
       const { store, clock, stored } = open();
       const runs = Array.from({ length: 12 }, (_, i) => `run ${i}`);
-      const saver = store({ retentionSeconds: 60 });
+      const saver = store({ retention: { minutes: 1 } });
       await Promise.all(runs.map((run) => saver.save({ run, state: { page: payload(run) } })));
       const total = async (count: 'expired' | 'freed') => {
         let sum = 0;
@@ -91,8 +91,8 @@ export function sweepingContract(open: OpenStores): void {
     test('covers no other tenant unless `everyTenant` is set', async () => {
       const { store, run, clock, storage, tenant, stored } = open();
       const other = `${tenant} 2`;
-      await store({ retentionSeconds: 60 }).save({ run, state: 1 });
-      await store({ retentionSeconds: 60, tenant: other }).save({ run, state: 1 });
+      await store({ retention: { minutes: 1 } }).save({ run, state: 1 });
+      await store({ retention: { minutes: 1 }, tenant: other }).save({ run, state: 1 });
       clock.forward(2 * HOUR);
       await eventually(async () => expect(await store().sweep()).toEqual({ expired: 1, freed: 0, failed: [] }));
       expect(await stored(run, other).head()).not.toHaveProperty('deletedUntil');
@@ -119,7 +119,7 @@ export function sweepingContract(open: OpenStores): void {
 
     test('reports the runs that it could not sweep, and sweeps the others', async () => {
       const { store, clock, stored } = open();
-      const saver = store({ retentionSeconds: 60 });
+      const saver = store({ retention: { minutes: 1 } });
       for (const run of ['broken', 'fine']) await saver.save({ run, state: 1 });
       await stored('broken').alter('cz', () => ({ meta: '1{ not JSON' }));
       clock.forward(2 * HOUR);
@@ -129,7 +129,7 @@ export function sweepingContract(open: OpenStores): void {
       });
     });
 
-    test('is finished by the next sweep at most an hour later when it died', async () => {
+    test('is finished by another sweep at most an hour later when its process died', async () => {
       const { store, run, clock, storage, stored } = open();
       const saver = store();
       await saver.save({ run, state: { page: payload('a page') } });

@@ -46,7 +46,7 @@ export function tenantsContract(open: OpenStores): void {
       for (const [name, run] of pairs) expect((await store({ tenant: name }).load(run)).state).toEqual([name, run]);
     });
 
-    test('have separate defaults', () => {
+    test('have stores that report their own tenant', () => {
       const { store } = open();
       expect(store({ tenant: 'x' }).tenant).toBe('x');
     });
@@ -144,7 +144,7 @@ export function tenantsContract(open: OpenStores): void {
       }
     });
 
-    test('is checked for a tenant like for a run, when the store is created', () => {
+    test('follows the same rules as the id of a tenant, which is checked when the store is created', () => {
       const { store } = open();
       for (const tenant of ['', 'x'.repeat(257), '\ud800', 5 as unknown as string]) {
         expect(() => store({ tenant })).toThrow(/The tenant id must be/);

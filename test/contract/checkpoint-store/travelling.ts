@@ -105,10 +105,10 @@ export function travellingContract(open: OpenStores): void {
     const redo: Act = (store, run) => store.redo(run);
     const NOTHING = 'NOTHING';
 
-    /** What is shown after each act, or NOTHING when it was refused and nothing was written. */
+    /** The state after each action, or NOTHING if the action is rejected and writes nothing. */
     test.each<[string, readonly (readonly [Act, string])[]]>([
       [
-        'walk back to the beginning and forward to the end',
+        'step back to the first checkpoint and forward to the last',
         [
           [save('a'), 'a'],
           [save('b'), 'b'],
@@ -125,7 +125,7 @@ export function travellingContract(open: OpenStores): void {
         ],
       ],
       [
-        'of the first checkpoint find nothing',
+        'are rejected when the run has a single checkpoint',
         [
           [save('a'), 'a'],
           [undo, NOTHING],
@@ -133,7 +133,7 @@ export function travellingContract(open: OpenStores): void {
         ],
       ],
       [
-        'forget what was undone at the next save, which itself can be undone',
+        'drop the undone checkpoints at the next save, which itself can be undone',
         [
           [save('a'), 'a'],
           [save('b'), 'b'],
@@ -154,7 +154,7 @@ export function travellingContract(open: OpenStores): void {
         ],
       ],
       [
-        'take a rewind back like any change',
+        'treat a rewind like any other change',
         [
           [save('a'), 'a'],
           [save('b'), 'b'],
@@ -171,7 +171,7 @@ export function travellingContract(open: OpenStores): void {
         ],
       ],
       [
-        'see through a prune',
+        'skip the checkpoint that a prune appends',
         [
           [save('a'), 'a'],
           [save('b'), 'b'],
@@ -212,7 +212,7 @@ export function travellingContract(open: OpenStores): void {
       expect((await store().load(run)).version).toBe(4);
     });
 
-    test('go back in a fork only to its start', async () => {
+    test('do not go back beyond the start of a fork', async () => {
       const { store, run } = open();
       const saver = store();
       for (const state of ['a', 'b']) await saver.save({ run, state });
@@ -227,11 +227,11 @@ export function travellingContract(open: OpenStores): void {
     test('restore everything in the checkpoint', async () => {
       const { store, run } = open();
       const saver = store();
-      const held = { step: 's', labels: { l: '1' }, model: { id: 'm' }, toolResults: { t: [1] } };
-      await saver.save({ run, state: 'one', ...held });
+      const fields = { step: 's', labels: { l: '1' }, model: { id: 'm' }, toolResults: { t: [1] } };
+      await saver.save({ run, state: 'one', ...fields });
       await saver.save({ run, state: 'two', status: 'FAILED', toolResults: { u: 2 } });
       const undone = await store().undo(run);
-      expect(undone).toMatchObject({ state: 'one', status: 'RUNNING', stepNumber: 1, ...held });
+      expect(undone).toMatchObject({ state: 'one', status: 'RUNNING', stepNumber: 1, ...fields });
       expect(undone.toolResults).toStrictEqual({ t: [1] });
       const redone = await store().redo(run);
       expect(redone).toMatchObject({ state: 'two', status: 'FAILED', toolResults: { t: [1], u: 2 } });

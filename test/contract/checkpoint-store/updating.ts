@@ -22,7 +22,7 @@ export function updatingContract(open: OpenStores): void {
   describe('an update', () => {
     test.each<[string, (draft: State) => unknown, (state: State) => void]>([
       [
-        'sets what is nested',
+        'sets a nested value',
         (draft) => {
           draft.nested.deep.text = 'new';
         },
@@ -30,7 +30,7 @@ export function updatingContract(open: OpenStores): void {
           state.nested.deep.text = 'new';
         },
       ],
-      ['adds to a list', (draft) => void draft.items.push({ id: 4 }), (state) => state.items.push({ id: 4 })],
+      ['appends to a list', (draft) => void draft.items.push({ id: 4 }), (state) => state.items.push({ id: 4 })],
       [
         'splices a list',
         (draft) => void draft.items.splice(0, 2, { id: 9 }),
@@ -42,7 +42,7 @@ export function updatingContract(open: OpenStores): void {
         (state) => state.items.sort((a, b) => a.id - b.id),
       ],
       [
-        'reverses and cuts a list',
+        'reverses and shortens a list',
         (draft) => {
           draft.items.reverse().length = 2;
         },
@@ -56,9 +56,9 @@ export function updatingContract(open: OpenStores): void {
         (draft) => void draft.items.find(({ id }) => id === 1)?.tags?.push('b'),
         (state) => state.items[1]?.tags?.push('b'),
       ],
-      ['sets in a Map', (draft) => void draft.map.set('b', { n: 2 }), (state) => state.map.set('b', { n: 2 })],
+      ['sets an entry of a Map', (draft) => void draft.map.set('b', { n: 2 }), (state) => state.map.set('b', { n: 2 })],
       [
-        'changes what is in a Map',
+        'changes a value inside a Map',
         (draft) => {
           const entry = draft.map.get('a');
           if (entry) entry.n = 7;
@@ -81,7 +81,7 @@ export function updatingContract(open: OpenStores): void {
         (state) => (state.set = new Set(['y'])),
       ],
       [
-        'moves one part to another position',
+        'copies a part to another position',
         (draft) => {
           draft.copy = draft.items[1];
           draft.items[1]?.tags?.push('later');
@@ -92,7 +92,7 @@ export function updatingContract(open: OpenStores): void {
         },
       ],
       [
-        'wraps a part in something new',
+        'wraps a part in a new object',
         (draft) => {
           draft.copy = { wrapped: [draft.nested, new Map([['items', draft.items]])] };
         },
@@ -117,18 +117,18 @@ export function updatingContract(open: OpenStores): void {
         },
       ],
       [
-        'swaps two parts',
+        'moves the first element to the end',
         (draft) => void draft.items.push(...draft.items.splice(0, 1)),
         (state) => state.items.push(...state.items.splice(0, 1)),
       ],
-      ['replaces everything', () => ({ ...initial(), count: 5 }), (state) => (state.count = 5)],
+      ['replaces the whole state', () => ({ ...initial(), count: 5 }), (state) => (state.count = 5)],
       [
-        'returns a new state made of the old',
+        'returns a new state built from the old one',
         (draft) => ({ ...draft, items: draft.items.slice(1), count: 2 }),
         (state) => Object.assign(state, { items: state.items.slice(1), count: 2 }),
       ],
       [
-        'waits for something',
+        'awaits a promise',
         async (draft) => {
           await new Promise((resolve) => setImmediate(resolve));
           draft.count = 3;
@@ -136,7 +136,7 @@ export function updatingContract(open: OpenStores): void {
         (state) => (state.count = 3),
       ],
       [
-        'looks at everything and changes nothing',
+        'reads everything and changes nothing',
         (draft) => void JSON.stringify([draft, [...draft.map], [...draft.set]]),
         () => {},
       ],
@@ -156,7 +156,7 @@ export function updatingContract(open: OpenStores): void {
       expect((await store().load(run, 1)).state).toStrictEqual(initial());
     });
 
-    test('writes no more than what it changed', async () => {
+    test('writes only the values that it changed', async () => {
       const { store, run, stored } = open();
       const saver = store<{ pages: string[]; n: number }>();
       await saver.save({ run, state: { pages: Array.from({ length: 100 }, (_, i) => `page ${i} `.repeat(50)), n: 0 } });
@@ -294,9 +294,14 @@ export function updatingContract(open: OpenStores): void {
     test('creates a missing run in one checkpoint', async () => {
       const { store, run } = open();
       const fields = { initial: { messages: [] }, owner: 'ada', step: 'greet', toolResults: { a: 1 } };
-      const begun = await store<Chat>().update(run, (draft) => void draft.messages.push('hello'), fields);
-      expect(begun).toMatchObject({ version: 1, state: { messages: ['hello'] }, step: 'greet', toolResults: { a: 1 } });
-      expect(await store().load(run)).toEqual(begun);
+      const created = await store<Chat>().update(run, (draft) => void draft.messages.push('hello'), fields);
+      expect(created).toMatchObject({
+        version: 1,
+        state: { messages: ['hello'] },
+        step: 'greet',
+        toolResults: { a: 1 },
+      });
+      expect(await store().load(run)).toEqual(created);
       expect(await store().describe(run)).toMatchObject({ owner: 'ada' });
       const next = await store<Chat>().update(run, (draft) => void draft.messages.push('again'), fields);
       expect(next).toMatchObject({ version: 2, state: { messages: ['hello', 'again'] } });
@@ -306,7 +311,7 @@ export function updatingContract(open: OpenStores): void {
       const { store, run } = open();
       const initial: Chat & { map: Map<string, number> } = { messages: [], map: new Map() };
       for (const id of [`${run} 1`, `${run} 2`]) {
-        const begun = await store<typeof initial>().update(
+        const created = await store<typeof initial>().update(
           id,
           (draft) => {
             draft.messages.push(id);
@@ -314,7 +319,7 @@ export function updatingContract(open: OpenStores): void {
           },
           { initial },
         );
-        expect(begun.state).toEqual({ messages: [id], map: new Map([[id, 0]]) });
+        expect(created.state).toEqual({ messages: [id], map: new Map([[id, 0]]) });
       }
       expect(initial).toEqual({ messages: [], map: new Map() });
     });

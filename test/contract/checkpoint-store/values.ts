@@ -29,7 +29,7 @@ function shared(): unknown {
 }
 
 const VALUES: Readonly<Record<string, unknown>> = {
-  'a date, and an invalid one': [new Date(1_700_000_000_123), new Date(Number.NaN)],
+  'a valid and an invalid date': [new Date(1_700_000_000_123), new Date(Number.NaN)],
   'a Map with keys of all kinds': new Map<unknown, unknown>([
     ['a', 1],
     [2, 'b'],
@@ -46,14 +46,14 @@ const VALUES: Readonly<Record<string, unknown>> = {
   ],
   'buffers and views': [Buffer.from('bytes'), new Uint8Array([1, 2, 3]).buffer, new DataView(new ArrayBuffer(4))],
   'undefined, as value, element and property': [undefined, { a: undefined }, [undefined]],
-  'numbers that JSON has not': [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0],
+  'numbers that JSON cannot express': [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0],
   'a RegExp': /^a[/]b$/giu,
   'a URL': new URL('https://user:pw@example.com:8080/a%20b?q=1#x'),
-  'keys that change prototypes elsewhere': JSON.parse(
+  'keys such as __proto__ and constructor': JSON.parse(
     '{"__proto__":{"polluted":1},"constructor":{"prototype":2},"a":{"__proto__":null}}',
   ),
   'objects with a key $': { $: ['date', 5], other: { $: 'NaN' }, only: { $: { $: 1 } } },
-  'an object without prototype': Object.assign(Object.create(null), { a: 1 }),
+  'an object without a prototype': Object.assign(Object.create(null), { a: 1 }),
   'an array with gaps': Object.assign(new Array(5), { 1: 'one', 3: undefined }),
   'text of any kind': ['', '\u0000', 'a\u2028b', '👩‍👩‍👧', '\ud800', '"\\\n'],
 };
@@ -74,7 +74,7 @@ export function valuesContract(open: OpenStores): void {
       expect(Reflect.get({}, 'polluted')).toBeUndefined();
     });
 
-    test('can be shared or circular, and is one object again', async () => {
+    test('can be shared or circular, and is one object again after a load', async () => {
       const { store, run } = open();
       await store().save({ run, state: shared() });
       const { state } = await store<{
@@ -103,7 +103,7 @@ export function valuesContract(open: OpenStores): void {
       expect(state.group.errors).toMatchObject([{ message: 'a' }]);
     });
 
-    test('can be an instance of a registered class, which only a store with that class reads', async () => {
+    test('can be an instance of a registered class, which only a store with that class can read', async () => {
       const { store, run } = open();
       const state = { price: new Money(5n, 'EUR'), list: [new Money(7n, 'USD')] };
       await store({ types }).save({ run, state });
@@ -230,13 +230,13 @@ export function valuesContract(open: OpenStores): void {
       expect((await store().load(run, 1)).state).toStrictEqual(state);
     });
 
-    test.each(['the very object', 'a fresh equal one'])(
-      'takes no room when it is saved again unchanged: %s',
-      async (how) => {
+    test.each(['the same object', 'an equal copy'])(
+      'adds nothing to the storage when it is saved again as %s',
+      async (form) => {
         const { store, run, stored } = open();
         const saver = store<State>();
         const { state } = await saver.save({ run, state: initial() });
-        await saver.save({ run, state: how === 'the very object' ? state : initial() });
+        await saver.save({ run, state: form === 'the same object' ? state : initial() });
         expect((await stored().record(2)).body).toBeUndefined();
         expect(await stored().payloads()).toEqual([]);
         expect((await store().load(run)).state).toStrictEqual(initial());

@@ -21,7 +21,7 @@ export function verifyingContract(open: OpenStores): void {
     return stores;
   }
 
-  describe('verifying', () => {
+  describe('a verification', () => {
     test('finds no problem in an intact run, no matter how it was created', async () => {
       const { store, run } = open();
       const saver = store<object>();
@@ -34,12 +34,12 @@ export function verifyingContract(open: OpenStores): void {
         ok: true,
         problems: [],
         checkpoints: 5,
-        provenFrom: 1,
+        verifiedFrom: 1,
         payloads: expect.any(Number),
-        keyed: false,
+        detectsTampering: false,
       });
       const { run: id } = await saver.fork(run);
-      expect(await store().verify(id)).toMatchObject({ ok: true, checkpoints: 1, provenFrom: 1 });
+      expect(await store().verify(id)).toMatchObject({ ok: true, checkpoints: 1, verifiedFrom: 1 });
     });
 
     test('is rejected for a run that does not exist', async () => {
@@ -69,7 +69,7 @@ export function verifyingContract(open: OpenStores): void {
   });
 
   describe('a run that was damaged in the storage', () => {
-    /** What is done, the versions that can no longer be loaded, and the first of them that `verify` names. */
+    /** The damage, the versions that can no longer be loaded, and the first of them that `verify` names. */
     test.each<[string, (stores: Stores) => Promise<void>, readonly number[], number]>([
       [
         'a body was altered',
@@ -78,26 +78,26 @@ export function verifyingContract(open: OpenStores): void {
         3,
       ],
       [
-        'a body was cut off',
+        'a body was truncated',
         ({ stored }) => stored().alter(3, ({ body }) => (body ? { body: body.subarray(0, -1) } : {})),
         [3, 4, 5],
         3,
       ],
       [
-        'a readable part was altered',
+        'the metadata was altered',
         ({ stored }) => stored().alter(3, (record) => withMeta(record, { stepNumber: 7 })),
         [3, 4, 5],
         3,
       ],
       [
-        'a readable part was cut off',
+        'the metadata was truncated',
         ({ stored }) => stored().alter(3, ({ meta }) => ({ meta: meta.slice(0, -5) })),
         [3, 4, 5],
         3,
       ],
-      ['a readable part is rubbish', ({ stored }) => stored().alter(3, () => ({ meta: 'rubbish' })), [3, 4, 5], 3],
-      ['a readable part has nothing in it', ({ stored }) => stored().alter(3, () => ({ meta: '1{}' })), [3, 4, 5], 3],
-      ['a readable part is an empty list', ({ stored }) => stored().alter(3, () => ({ meta: '1[]' })), [3, 4, 5], 3],
+      ['the metadata is not JSON', ({ stored }) => stored().alter(3, () => ({ meta: 'rubbish' })), [3, 4, 5], 3],
+      ['the metadata is an empty object', ({ stored }) => stored().alter(3, () => ({ meta: '1{}' })), [3, 4, 5], 3],
+      ['the metadata is an empty list', ({ stored }) => stored().alter(3, () => ({ meta: '1[]' })), [3, 4, 5], 3],
       [
         'the snapshot was altered',
         ({ stored }) => stored().alter(1, ({ body = new Uint8Array() }) => ({ body: flipBit(body) })),
@@ -107,7 +107,7 @@ export function verifyingContract(open: OpenStores): void {
       ['a record in the middle was removed', ({ stored }) => stored().remove(3), [3, 4, 5], 3],
       ['the snapshot was removed', ({ stored }) => stored().remove(1), [1, 2, 3, 4, 5], 1],
       [
-        'a record was swapped with that of another run',
+        'a record was replaced by one of another run',
         async ({ store, run, stored }) => {
           const saver = store<State>();
           for (let n = 1; n <= 3; n++) await saver.save({ run: `${run} 2`, state: { n, text: randomText(2, 4000) } });
@@ -118,7 +118,7 @@ export function verifyingContract(open: OpenStores): void {
         3,
       ],
       [
-        'two records of the run were swapped, hashes and all',
+        'two records of the run were swapped together with their hashes',
         async ({ stored }) => {
           const [second, third] = [await stored().record(2), await stored().record(3)];
           await stored().replace({ ...third, key: second.key });
@@ -136,7 +136,7 @@ export function verifyingContract(open: OpenStores): void {
         [4, 5],
         4,
       ],
-    ])('is rejected by name, and never loaded partially: %s', async (_, damage, lost, named) => {
+    ])('is rejected with its id, and never loaded partially: %s', async (_, damage, lost, named) => {
       const stores = await chained(open());
       const { store, run } = stores;
       await damage(stores);
@@ -156,10 +156,10 @@ export function verifyingContract(open: OpenStores): void {
       await expect(store().load(run)).rejects.toMatchObject({ code: 'DAMAGED', scope: 'run' });
       await expect(store().update(run, (draft) => draft)).rejects.toMatchObject({ code: 'DAMAGED' });
       await expect(store().save({ run, expectedVersion: 5, state: 1 })).rejects.toMatchObject({ code: 'DAMAGED' });
-      const { ok, problems, provenFrom } = await store().verify(run);
+      const { ok, problems, verifiedFrom } = await store().verify(run);
       expect(ok).toBe(false);
       expect(problems[0]).toMatchObject({ version: named });
-      expect(provenFrom === undefined || provenFrom > named).toBe(true);
+      expect(verifiedFrom === undefined || verifiedFrom > named).toBe(true);
     });
 
     test('is detected when another record replaces the newest one', async () => {
@@ -240,7 +240,7 @@ export function verifyingContract(open: OpenStores): void {
       ['the head', 'cz', 'The head of run'],
       ['a name', 'nthird', 'The name "third" of run'],
       ['a checkpoint', 3, 'Checkpoint 3 of run'],
-    ])('is reported with the damaged checkpoints: %s', async (_, key, name) => {
+    ])('is rejected with the name of the damaged record: %s', async (_, key, name) => {
       const { store, run, stored } = await chained(open());
       await stored().alter(key, () => ({ meta: '1 {"this is": "not ours"' }));
       await expect(store().load(run, { name: 'third' })).rejects.toMatchObject({
@@ -250,7 +250,7 @@ export function verifyingContract(open: OpenStores): void {
     });
   });
 
-  describe('data of a newer Waitstate', () => {
+  describe('a record of a newer version of Waitstate', () => {
     test.each<[string, string | number]>([
       ['the head', 'cz'],
       ['a name', 'nthird'],

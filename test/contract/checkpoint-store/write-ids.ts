@@ -7,12 +7,12 @@ export function writeIdsContract(open: OpenStores): void {
     const versionsOf = async (...[store, run]: [ReturnType<ReturnType<OpenStores>['store']>, string]) =>
       (await all(store.history(run))).map(({ version, writeId }) => [version, writeId]);
 
-    test.each(['the same store', 'another store'])('is found by %s, and written once', async (where) => {
+    test.each(['the same store', 'another store'])('is recognized by %s, and written once', async (kind) => {
       const { store, run } = open();
       const first = store();
       await first.save({ run, state: 'one', writeId: 'a' });
       const written = await first.save({ run, expectedVersion: 1, state: 'two', writeId: 'b' });
-      const again = where === 'the same store' ? first : store();
+      const again = kind === 'the same store' ? first : store();
       expect(await again.save({ run, expectedVersion: 1, state: 'two', writeId: 'b' })).toEqual(written);
       expect(await versionsOf(first, run)).toEqual([
         [1, 'a'],
@@ -20,30 +20,30 @@ export function writeIdsContract(open: OpenStores): void {
       ]);
     });
 
-    test.each(['the same store', 'another store'])('is found by %s when it created the run', async (where) => {
+    test.each(['the same store', 'another store'])('is recognized by %s when it created the run', async (kind) => {
       const { store, run } = open();
       const first = store();
       const written = await first.save({ run, expectedVersion: 0, state: 'one', writeId: 'a', owner: 'ada' });
-      const again = where === 'the same store' ? first : store();
+      const again = kind === 'the same store' ? first : store();
       expect(await again.save({ run, expectedVersion: 0, state: 'one', writeId: 'a', owner: 'ada' })).toEqual(written);
       expect(await versionsOf(first, run)).toEqual([[1, 'a']]);
     });
 
-    test('is found when others have written since', async () => {
+    test('is recognized after others have written', async () => {
       const { store, run } = open();
       const first = store();
-      const begun = await first.save({ run, state: 'one', writeId: 'a' });
+      const created = await first.save({ run, state: 'one', writeId: 'a' });
       const written = await first.save({ run, state: 'two', writeId: 'b' });
       const other = store();
       await other.load(run);
       for (const state of ['three', 'four']) await other.save({ run, state });
       expect(await store().save({ run, expectedVersion: 1, state: 'two', writeId: 'b' })).toEqual(written);
       expect(await first.save({ run, expectedVersion: 1, state: 'two', writeId: 'b' })).toEqual(written);
-      expect(await store().save({ run, expectedVersion: 0, state: 'one', writeId: 'a' })).toEqual(begun);
+      expect(await store().save({ run, expectedVersion: 0, state: 'one', writeId: 'a' })).toEqual(created);
       expect(await versionsOf(first, run)).toHaveLength(4);
     });
 
-    test('is found by a writer that has loaded its checkpoint', async () => {
+    test('is recognized by a writer that has loaded its checkpoint', async () => {
       const { store, run } = open();
       const first = store();
       await first.save({ run, state: 'one' });
@@ -55,7 +55,7 @@ export function writeIdsContract(open: OpenStores): void {
       expect(await versionsOf(first, run)).toHaveLength(2);
     });
 
-    test('loses like any other when another writer took the version', async () => {
+    test('is rejected like any other save when another writer saved that version', async () => {
       const { store, run } = open();
       const first = store();
       await first.save({ run, state: 'one', writeId: 'a' });
@@ -69,28 +69,28 @@ export function writeIdsContract(open: OpenStores): void {
     });
 
     test.each([
-      ['of a step', {}],
-      ['with a change of status', { status: 'SLEEPING' }],
-      ['with a name', { name: 'here' }],
-    ] as const)('succeeds after its answer was lost, %s', async (_, fields) => {
+      ['a step', {}],
+      ['a change of status', { status: 'SLEEPING' }],
+      ['a save with a name', { name: 'here' }],
+    ] as const)('succeeds after the first response was lost: %s', async (_, fields) => {
       const { store, run, storage } = open();
       let losses = 0;
       const losing = recordCalls(storage, {
         afterCommit: () => {
-          if (losses-- > 0) throw new Error('the answer was lost');
+          if (losses-- > 0) throw new Error('the response was lost');
         },
       });
       const saver = store({}, losing);
       await saver.save({ run, state: 'one' });
       losses = 1;
-      await expect(saver.save({ run, state: 'two', writeId: 'b', ...fields })).rejects.toThrow('the answer was lost');
+      await expect(saver.save({ run, state: 'two', writeId: 'b', ...fields })).rejects.toThrow('the response was lost');
       const again = await saver.save({ run, state: 'two', writeId: 'b', ...fields });
       expect(again).toMatchObject({ version: 2, state: 'two', writeId: 'b' });
       expect(await store().load(run)).toEqual(again);
       expect(await saver.save({ run, state: 'three' })).toMatchObject({ version: 3 });
     });
 
-    test('is found by an update too, whose edit is not applied twice', async () => {
+    test('is recognized in an update too, whose edit is applied once', async () => {
       const { store, run, clock } = open();
       const first = store<{ n: number }>();
       await first.save({ run, state: { n: 0 } });

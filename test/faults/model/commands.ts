@@ -1,55 +1,59 @@
 import fc from 'fast-check';
 import { DAY, HOUR, MINUTE, SECOND } from '../clock.ts';
-import { expectSame, outcome, same, sameAndSeen, sameErrors } from './comparing.ts';
+import { expectSame, expectSameAndRemember, expectSameErrors, expectSameOutcome, outcome } from './comparing.ts';
 import {
   change,
   changed,
-  defined,
+  choice,
   expected,
   fields,
   inModel,
   lengthOf,
   liveFields,
   liveInput,
+  resolveChoice,
   run,
   store,
-  which,
-  whichOf,
+  withoutUndefined,
   withWriteId,
 } from './inputs.ts';
 import { expiryOf } from './model.ts';
 import { live } from './values.ts';
-import { act, type Command, repeat, restart, seenBy, storeOf } from './world.ts';
+import { type Command, command, repeat, restart, seenBy, storeOf } from './world.ts';
 
-/** Everything that can be done, some of it more often. */
+/** All operations, some of them more often. */
 export const commands: readonly fc.Arbitrary<Command>[] = [
   ...repeat(
     5,
-    act('save', fc.record({ store, run, expected, step: fc.option(change), fields }), async (model, world, args) => {
-      const newest = lengthOf(model, args.run);
-      const seen = seenBy(world, args.store).get(args.run);
-      const versions = { newest, seen: seen?.version ?? 0, new: 0, older: Math.max(0, newest - 1), wild: newest + 7 };
-      const state = args.step && inModel(args.step)(model.runs.get(args.run)?.versions.at(-1)?.state);
-      const input = {
-        ...withWriteId(world, args.fields),
-        ...{ run: args.run, expectedVersion: versions[args.expected] },
-        ...(state !== null && { state }),
-      };
-      if (input.writeId !== undefined) world.saves.set(args.run, input);
-      await sameAndSeen(
-        model,
-        world,
-        args,
-        () => model.save(input, args.expected === 'seen' ? seen : undefined),
-        (store) =>
-          store.save({ ...liveInput(input), ...(seen && args.expected === 'seen' && { expectedVersion: seen }) }),
-      );
-    }),
+    command(
+      'save',
+      fc.record({ store, run, expected, step: fc.option(change), fields }),
+      async (model, world, args) => {
+        const newest = lengthOf(model, args.run);
+        const seen = seenBy(world, args.store).get(args.run);
+        const versions = { newest, seen: seen?.version ?? 0, new: 0, older: Math.max(0, newest - 1), wild: newest + 7 };
+        const state = args.step && inModel(args.step)(model.runs.get(args.run)?.versions.at(-1)?.state);
+        const input = {
+          ...withWriteId(world, args.fields),
+          ...{ run: args.run, expectedVersion: versions[args.expected] },
+          ...(state !== null && { state }),
+        };
+        if (input.writeId !== undefined) world.saves.set(args.run, input);
+        await expectSameAndRemember(
+          model,
+          world,
+          args,
+          () => model.save(input, args.expected === 'seen' ? seen : undefined),
+          (store) =>
+            store.save({ ...liveInput(input), ...(seen && args.expected === 'seen' && { expectedVersion: seen }) }),
+        );
+      },
+    ),
   ),
-  act('save again', fc.record({ store, run }), async (model, world, args) => {
+  command('save again', fc.record({ store, run }), async (model, world, args) => {
     const input = world.saves.get(args.run);
     if (!input) return;
-    await sameAndSeen(
+    await expectSameAndRemember(
       model,
       world,
       args,
@@ -57,14 +61,14 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       (store) => store.save(liveInput(input)),
     );
   }),
-  // By a new process that found its own write to be the newest, and expects that.
-  act('save again after a restart', fc.record({ store, run }), async (model, world, args) => {
+  // By a new process that finds its own write as the newest, and expects it.
+  command('save again after a restart', fc.record({ store, run }), async (model, world, args) => {
     const input = world.saves.get(args.run);
     const newest = model.runs.get(args.run)?.versions.at(-1);
     if (!input || !newest || newest.writeId !== input.writeId) return;
     restart(world, args.store);
     const again = { ...input, expectedVersion: newest.version };
-    await sameAndSeen(
+    await expectSameAndRemember(
       model,
       world,
       args,
@@ -74,9 +78,9 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
   }),
   ...repeat(
     2,
-    act('update', fc.record({ store, run, step: change, fields }), async (model, world, args) => {
+    command('update', fc.record({ store, run, step: change, fields }), async (model, world, args) => {
       const { writeId: _, ...given } = args.fields;
-      await sameAndSeen(
+      await expectSameAndRemember(
         model,
         world,
         args,
@@ -87,9 +91,9 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
   ),
   ...repeat(
     2,
-    act('load', fc.record({ store, run, chosen: fc.option(which) }), async (model, world, args) => {
-      const at = args.chosen ? whichOf(model, args.run, args.chosen) : undefined;
-      const compare = at ? same : sameAndSeen;
+    command('load', fc.record({ store, run, chosen: fc.option(choice) }), async (model, world, args) => {
+      const at = args.chosen ? resolveChoice(model, args.run, args.chosen) : undefined;
+      const compare = at ? expectSameOutcome : expectSameAndRemember;
       await compare(
         model,
         world,
@@ -99,38 +103,42 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       );
     }),
   ),
-  // A state that was loaded, payloads and all, is put into another run by another store.
-  act('carry', fc.record({ store, other: store, run, to: run, chosen: which }), async (model, world, args) => {
-    const at = whichOf(model, args.run, args.chosen);
-    const source = await outcome(() => model.load(args.run, at));
-    const loaded = await outcome(() => storeOf(world, args.store).load(args.run, at));
-    if ('error' in source || 'error' in loaded) return;
-    const target = { run: args.to, expectedVersion: lengthOf(model, args.to) };
-    const { state } = source.value;
-    await sameAndSeen(
-      model,
-      world,
-      { store: args.other, run: args.to },
-      () => model.save({ ...target, ...(state !== undefined && { state }) }),
-      (other) => other.save({ ...target, ...(state !== undefined && { state: loaded.value.state }) }),
-    );
-  }),
-  act(
+  // Another store saves a loaded state, including its payloads, in another run.
+  command(
+    'copy the state to another run',
+    fc.record({ store, other: store, run, to: run, chosen: choice }),
+    async (model, world, args) => {
+      const at = resolveChoice(model, args.run, args.chosen);
+      const source = await outcome(() => model.load(args.run, at));
+      const loaded = await outcome(() => storeOf(world, args.store).load(args.run, at));
+      if ('error' in source || 'error' in loaded) return;
+      const target = { run: args.to, expectedVersion: lengthOf(model, args.to) };
+      const { state } = source.value;
+      await expectSameAndRemember(
+        model,
+        world,
+        { store: args.other, run: args.to },
+        () => model.save({ ...target, ...(state !== undefined && { state }) }),
+        (other) => other.save({ ...target, ...(state !== undefined && { state: loaded.value.state }) }),
+      );
+    },
+  ),
+  command(
     'fork',
     fc.record({
       store,
       run,
       to: run,
-      chosen: which,
+      chosen: choice,
       step: change,
-      fields: fields.map(({ status, writeId }) => defined({ status, writeId })),
+      fields: fields.map(({ status, writeId }) => withoutUndefined({ status, writeId })),
     }),
     async (model, world, { run, to, chosen, store, step, ...args }) => {
-      const at = whichOf(model, run, chosen);
+      const at = resolveChoice(model, run, chosen);
       const given = withWriteId(world, args.fields);
       const edit = (state: unknown) => changed(state, step, live);
       const fork = () =>
-        sameAndSeen(
+        expectSameAndRemember(
           model,
           world,
           { store, run: to },
@@ -141,9 +149,9 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       if (given.writeId !== undefined) await fork();
     },
   ),
-  act('rewind', fc.record({ store, run, chosen: which }), async (model, world, args) => {
-    const at = whichOf(model, args.run, args.chosen);
-    await sameAndSeen(
+  command('rewind', fc.record({ store, run, chosen: choice }), async (model, world, args) => {
+    const at = resolveChoice(model, args.run, args.chosen);
+    await expectSameAndRemember(
       model,
       world,
       args,
@@ -151,8 +159,8 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       (store) => store.rewind(args.run, at),
     );
   }),
-  act('undo', fc.record({ store, run }), async (model, world, args) =>
-    sameAndSeen(
+  command('undo', fc.record({ store, run }), async (model, world, args) =>
+    expectSameAndRemember(
       model,
       world,
       args,
@@ -160,8 +168,8 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       (store) => store.undo(args.run),
     ),
   ),
-  act('redo', fc.record({ store, run }), async (model, world, args) =>
-    sameAndSeen(
+  command('redo', fc.record({ store, run }), async (model, world, args) =>
+    expectSameAndRemember(
       model,
       world,
       args,
@@ -169,60 +177,61 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       (store) => store.redo(args.run),
     ),
   ),
-  act(
+  command(
     'undo and redo',
-    fc.record({ store, run, turns: fc.array(fc.constantFrom('undo', 'redo'), { minLength: 3, maxLength: 7 }) }),
-    async (model, world, { turns, ...by }) => {
-      for (const turn of turns as readonly ('undo' | 'redo')[])
-        await sameAndSeen(
+    fc.record({ store, run, operations: fc.array(fc.constantFrom('undo', 'redo'), { minLength: 3, maxLength: 7 }) }),
+    async (model, world, { operations, ...by }) => {
+      for (const operation of operations as readonly ('undo' | 'redo')[])
+        await expectSameAndRemember(
           model,
           world,
           by,
-          () => model[turn](by.run),
-          (store) => store[turn](by.run),
+          () => model[operation](by.run),
+          (store) => store[operation](by.run),
         );
     },
   ),
-  act(
+  command(
     'prune',
     fc.record({ store, run, keepLast: fc.integer({ min: 1, max: 4 }), keepNamed: fc.boolean() }),
     async (model, world, { run, keepLast, keepNamed, ...args }) => {
       const pruner = storeOf(world, args.store);
-      const said = await outcome(() => model.mustStay(run, keepLast, keepNamed));
-      const did = await outcome(() => pruner.prune(run, { keepLast, keepNamed }));
-      if ('error' in said || 'error' in did) return sameErrors(said, did);
-      if (did.value.emptied === 0) return;
+      const expectedOutcome = await outcome(() => model.versionsToKeep(run, keepLast, keepNamed));
+      const actualOutcome = await outcome(() => pruner.prune(run, { keepLast, keepNamed }));
+      if ('error' in expectedOutcome || 'error' in actualOutcome)
+        return expectSameErrors(expectedOutcome, actualOutcome);
+      if (actualOutcome.value.emptied === 0) return;
       const emptied: number[] = [];
       for await (const { version, pruned } of pruner.history(run))
         if (pruned && !model.runs.get(run)?.versions[version - 1]?.pruned) emptied.push(version);
-      expectSame('the number of emptied checkpoints', emptied.length, did.value.emptied);
-      const lost = said.value.filter((version) => emptied.includes(version));
-      expectSame('the checkpoints that a prune took against its options', [], lost);
+      expectSame('the number of emptied checkpoints', emptied.length, actualOutcome.value.emptied);
+      const lost = expectedOutcome.value.filter((version) => emptied.includes(version));
+      expectSame('the checkpoints that a prune should have kept', [], lost);
       model.pruned(run, emptied);
     },
   ),
-  act('delete', fc.record({ store, run }), async (model, world, args) => {
-    const said = await outcome(() => model.delete(args.run));
-    sameErrors(said, await outcome(() => storeOf(world, args.store).delete(args.run)));
+  command('delete', fc.record({ store, run }), async (model, world, args) => {
+    const expectedOutcome = await outcome(() => model.delete(args.run));
+    expectSameErrors(expectedOutcome, await outcome(() => storeOf(world, args.store).delete(args.run)));
   }),
   ...repeat(
     2,
-    act('sweep', fc.record({ store }), async (model, world, args) => {
-      model.now = model.nextClearMoment();
+    command('sweep', fc.record({ store }), async (model, world, args) => {
+      model.now = model.nextUnambiguousTime();
       world.clock.now = model.now;
-      expectSame('what a sweep did', { ...model.sweep(), failed: [] }, await storeOf(world, args.store).sweep());
+      expectSame('the result of a sweep', { ...model.sweep(), failed: [] }, await storeOf(world, args.store).sweep());
     }),
   ),
-  act('collect', fc.record({ store }), async (_, world, args) => {
-    expectSame('what a collection could not do', [], (await storeOf(world, args.store).collect()).failed);
+  command('collect', fc.record({ store }), async (_, world, args) => {
+    expectSame('the failures of a collection', [], (await storeOf(world, args.store).collect()).failed);
   }),
-  act('verify', fc.record({ store, run }), async (model, world, args) => {
-    const said = await outcome(() => model.open(args.run));
-    const did = await outcome(() => storeOf(world, args.store).verify(args.run));
-    if ('error' in said || 'error' in did) return sameErrors(said, did);
-    expectSame('the problems of a run', [], did.value.problems);
+  command('verify', fc.record({ store, run }), async (model, world, args) => {
+    const expectedOutcome = await outcome(() => model.open(args.run));
+    const actualOutcome = await outcome(() => storeOf(world, args.store).verify(args.run));
+    if ('error' in expectedOutcome || 'error' in actualOutcome) return expectSameErrors(expectedOutcome, actualOutcome);
+    expectSame('the problems of a run', [], actualOutcome.value.problems);
   }),
-  act('list', fc.record({ store }), async (model, world, args) => {
+  command('list', fc.record({ store }), async (model, world, args) => {
     const found: string[] = [];
     for await (const { run } of storeOf(world, args.store).runs()) found.push(run);
     // In the hour after its end a run may or may not be listed.
@@ -233,15 +242,15 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
         .sort();
     expectSame('the runs in the list', listed(0), found.filter((id) => listed(0).includes(id)).sort());
     expectSame(
-      'the runs that are over and in the list',
+      'the ended runs in the list',
       [],
       found.filter((id) => !listed(HOUR).includes(id)),
     );
   }),
   ...repeat(
     3,
-    act(
-      'pass',
+    command(
+      'advance the clock',
       fc.record({ time: fc.constantFrom(SECOND, MINUTE, 10 * MINUTE, 50 * MINUTE, 3 * HOUR, 25 * HOUR, 2 * DAY) }),
       async (model, world, { time }) => {
         model.now += time;
@@ -249,17 +258,21 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       },
     ),
   ),
-  // To the last moment of a run, or to the first one after it.
+  // To the last millisecond of a run, or to the one at which it expires.
   ...repeat(
     2,
-    act('pass to the end', fc.record({ run, over: fc.boolean() }), async (model, world, { run, over }) => {
-      const found = model.runs.get(run);
-      const end = found && found.deletedUntil === undefined ? expiryOf(found) : Number.POSITIVE_INFINITY;
-      if (Number.isFinite(end)) model.now = Math.max(model.now, over ? end : end - 1);
-      world.clock.now = model.now;
-    }),
+    command(
+      'advance to the expiry',
+      fc.record({ run, isExpired: fc.boolean() }),
+      async (model, world, { run, isExpired }) => {
+        const found = model.runs.get(run);
+        const end = found && found.deletedUntil === undefined ? expiryOf(found) : Number.POSITIVE_INFINITY;
+        if (Number.isFinite(end)) model.now = Math.max(model.now, isExpired ? end : end - 1);
+        world.clock.now = model.now;
+      },
+    ),
   ),
-  act('restart', fc.record({ store }), async (_, world, args) => {
+  command('restart', fc.record({ store }), async (_, world, args) => {
     restart(world, args.store);
   }),
 ];

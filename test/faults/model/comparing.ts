@@ -16,55 +16,67 @@ export async function outcome<T>(run: () => T | Promise<T>): Promise<Outcome<T>>
   }
 }
 
-/** Both give the same checkpoint, or both refuse for the same reason. */
-export async function same(
+/** Expects that both return the same checkpoint, or that both fail with the same code. */
+export async function expectSameOutcome(
   _: Model,
   world: World,
   by: ByStore,
   inModel: () => Version,
   inStore: (store: CheckpointStore) => Promise<Checkpoint>,
 ): Promise<Checkpoint | undefined> {
-  const said = await outcome(inModel);
-  const did = await outcome(() => inStore(storeOf(world, by.store)));
-  if ('error' in said || 'error' in did) {
-    sameErrors(said, did);
+  const expected = await outcome(inModel);
+  const actual = await outcome(() => inStore(storeOf(world, by.store)));
+  if ('error' in expected || 'error' in actual) {
+    expectSameErrors(expected, actual);
     return undefined;
   }
-  await sameCheckpoint(said.value, did.value);
-  return did.value;
+  await expectSameCheckpoint(expected.value, actual.value);
+  return actual.value;
 }
 
-/** The same; the caller has then seen that checkpoint of the run. */
-export const sameAndSeen: typeof same = async (model, world, by, inModel, inStore) => {
-  const got = await same(model, world, by, inModel, inStore);
+/** Expects the same outcome, and remembers the checkpoint as the last one that the caller saw. */
+export const expectSameAndRemember: typeof expectSameOutcome = async (model, world, by, inModel, inStore) => {
+  const got = await expectSameOutcome(model, world, by, inModel, inStore);
   if (got) seenBy(world, by.store).set(by.run, { of: model.open(by.run), version: got.version, hash: got.hash });
   return got;
 };
 
-export function sameErrors(said: Outcome<unknown>, did: Outcome<unknown>): void {
-  if ('error' in said && !(said.error instanceof ExpectedError)) throw said.error;
-  if ('error' in did && !isWaitstateError(did.error)) throw did.error;
-  const code = 'error' in did && isWaitstateError(did.error) ? did.error.code : undefined;
-  const refused = 'error' in said && said.error instanceof ExpectedError ? said.error : undefined;
-  if (code === refused?.code || (code && refused?.or.includes(code))) return;
-  throw new Error(`The model says ${refused?.code ?? 'done'}, the store says ${code ?? 'done'}.`, {
-    cause: 'error' in did ? did.error : undefined,
+export function expectSameErrors(expected: Outcome<unknown>, actual: Outcome<unknown>): void {
+  if ('error' in expected && !(expected.error instanceof ExpectedError)) throw expected.error;
+  if ('error' in actual && !isWaitstateError(actual.error)) throw actual.error;
+  const code = 'error' in actual && isWaitstateError(actual.error) ? actual.error.code : undefined;
+  const failure = 'error' in expected && expected.error instanceof ExpectedError ? expected.error : undefined;
+  if (code === failure?.code || (code && failure?.or.includes(code))) return;
+  throw new Error(`Expected ${failure?.code ?? 'success'} as in the model; the store returned ${code ?? 'success'}.`, {
+    cause: 'error' in actual ? actual.error : undefined,
   });
 }
 
-/** A checkpoint of a store is the model's version in all that a caller sees. */
-export async function sameCheckpoint(said: Version, did: Checkpoint): Promise<void> {
-  const { shown: _, before: __, undone: ___, writeId, pruned: ____, ...visible } = said;
-  expectSame(`checkpoint ${said.version}`, visible, {
-    ...{ version: did.version, kind: did.kind, status: did.status, step: did.step, stepNumber: did.stepNumber },
-    ...{ name: did.name, labels: did.labels, restored: did.restored, parent: did.parent, time: did.savedAt.getTime() },
-    ...{ state: await plainOf(did.state), toolResults: await plainOf(did.toolResults), model: did.model },
+/** Expects that a checkpoint of a store equals the version of the model in everything that a caller sees. */
+export async function expectSameCheckpoint(expected: Version, actual: Checkpoint): Promise<void> {
+  const { shown: _, before: __, undone: ___, writeId, pruned: ____, ...visible } = expected;
+  expectSame(`checkpoint ${expected.version}`, visible, {
+    ...{
+      version: actual.version,
+      kind: actual.kind,
+      status: actual.status,
+      step: actual.step,
+      stepNumber: actual.stepNumber,
+    },
+    ...{
+      name: actual.name,
+      labels: actual.labels,
+      restored: actual.restored,
+      parent: actual.parent,
+      time: actual.savedAt.getTime(),
+    },
+    ...{ state: await plainOf(actual.state), toolResults: await plainOf(actual.toolResults), model: actual.model },
   });
-  if (writeId !== undefined) expectSame('the write id', writeId, did.writeId);
+  if (writeId !== undefined) expectSame('the write id', writeId, actual.writeId);
 }
 
-export function expectSame(what: string, said: unknown, did: unknown): void {
-  if (isDeepStrictEqual(said, did)) return;
+export function expectSame(what: string, expected: unknown, actual: unknown): void {
+  if (isDeepStrictEqual(expected, actual)) return;
   const show = (value: unknown) => JSON.stringify(value)?.slice(0, 2000);
-  throw new Error(`The model says of ${what}: ${show(said)}\nThe store says: ${show(did)}`);
+  throw new Error(`Expected ${what}, as in the model: ${show(expected)}\nFound in the store: ${show(actual)}`);
 }

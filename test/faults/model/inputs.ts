@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { STATUSES } from '../../../lambda/core/status.ts';
-import { DAY, HOUR, MINUTE, SECOND } from '../clock.ts';
 import { noise } from '../seeded.ts';
-import type { Fields, Model, SaveOf, WhichOf } from './model.ts';
+import type { CheckpointRef, Fields, Model, SaveOf } from './model.ts';
 import { live, type Plain } from './values.ts';
 import type { World } from './world.ts';
 
@@ -10,16 +9,16 @@ const RUNS = ['a', 'b', 'c'];
 const NAMES = ['first', 'second'];
 
 export const store = fc.nat(2);
-// One of them more often, so that it comes to have a history.
+// One of them more often, so that it gets a history.
 export const run = fc.constantFrom('a', 'a', 'a', ...RUNS);
 const back = fc.nat(6);
 
-/** A part of a state: short or long, plain or a payload. Few different ones, so that they meet again. */
+/** A part of a state: short or long, plain or a payload. There are few different ones, so that they recur. */
 const part: fc.Arbitrary<Plain> = fc
   .tuple(fc.constantFrom(0, 5, 60, 900, 4000), fc.nat(4), fc.boolean())
-  .map(([length, seed, apart]) => (apart ? { payload: noise(seed, length) } : noise(seed, length)));
+  .map(([length, seed, isPayload]) => (isPayload ? { payload: noise(seed, length) } : noise(seed, length)));
 
-/** What is made of the state that is there. */
+/** A change of the current state. */
 export const change = fc.oneof(
   fc.record({ make: fc.constant('append' as const), part }),
   fc.record({ make: fc.constant('replace' as const), part, size: fc.nat(3) }),
@@ -28,12 +27,16 @@ export const change = fc.oneof(
 
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 
-/** The same for the model's state, of plain values, and for a store's, of live ones. */
-export function changed<T>(state: unknown, step: Change, made: (plain: Plain) => T): { readonly items: readonly T[] } {
+/** Changes a state of the model, with plain values, or of a store, with live values. */
+export function changed<T>(
+  state: unknown,
+  step: Change,
+  create: (plain: Plain) => T,
+): { readonly items: readonly T[] } {
   const items = itemsOf(state) as readonly T[];
-  if (step.make === 'append') return { items: [...items, made(step.part)] };
+  if (step.make === 'append') return { items: [...items, create(step.part)] };
   if (step.make === 'shorten') return { items: items.slice(1) };
-  return { items: Array.from({ length: step.size }, () => made(step.part)) };
+  return { items: Array.from({ length: step.size }, () => create(step.part)) };
 }
 
 function itemsOf(state: unknown): readonly unknown[] {
@@ -55,12 +58,12 @@ export const fields: fc.Arbitrary<Fields> = fc
       toolResults: fc.dictionary(fc.constantFrom('call-1', 'call-2', '$'), part, { maxKeys: 2, noNullPrototype: true }),
       forgetToolResults: fc.constant(true as const),
       model: fc.constantFrom('m1', 'm2').map((id) => ({ id })),
-      writeId: fc.constant('its own'),
-      retentionSeconds: fc.constantFrom(MINUTE / SECOND, (6 * HOUR) / SECOND, (3 * DAY) / SECOND),
+      writeId: fc.constant('replaced by `withWriteId`'),
+      retention: fc.constantFrom({ minutes: 1 }, { hours: 6 }, { days: 3 }),
     },
     { requiredKeys: [] },
   )
-  // Most saves are plain ones: not every field is in each.
+  // Most saves have only a few of the fields.
   .chain((all) => {
     const keys = Object.keys(all);
     return fc.subarray(keys, { maxLength: Math.min(3, keys.length) }).map((chosen) => pick(all, chosen));
@@ -78,7 +81,7 @@ export const expected = fc.oneof(
 );
 
 /** A checkpoint of a run: the newest, one some versions before it, one that never existed, or by name. */
-export const which = fc.oneof(
+export const choice = fc.oneof(
   fc.record({ back }),
   fc.record({ beyond: fc.constantFrom(1, 1000) }),
   fc.record({ name: fc.constantFrom(...NAMES) }),
@@ -87,18 +90,18 @@ type Chosen = { readonly back: number } | { readonly beyond: number } | { readon
 
 export const lengthOf = (model: Model, id: string): number => model.runs.get(id)?.versions.length ?? 0;
 
-export function whichOf(model: Model, id: string, chosen: Chosen): WhichOf {
+export function resolveChoice(model: Model, id: string, chosen: Chosen): CheckpointRef {
   if ('name' in chosen) return chosen;
   const length = lengthOf(model, id);
   return { version: 'beyond' in chosen ? length + chosen.beyond : Math.max(1, length - chosen.back) };
 }
 
-/** An id for each write that is to have one. */
+/** Gives a unique id to a write that has one. */
 export function withWriteId(world: World, fields: Fields): Fields {
   return fields.writeId === undefined ? fields : { ...fields, writeId: `write ${++world.writeIds}` };
 }
 
-export function defined(fields: { readonly [F in keyof Fields]: Fields[F] | undefined }): Fields {
+export function withoutUndefined(fields: { readonly [F in keyof Fields]: Fields[F] | undefined }): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 

@@ -1,12 +1,10 @@
+import { type Duration, toMilliseconds } from '../../../lambda/core/duration.ts';
 import type { ErrorCode } from '../../../lambda/core/errors.ts';
 import { hasEnded, type Status, TRANSITIONS } from '../../../lambda/core/status.ts';
 import { DAY, HOUR } from '../clock.ts';
 import type { Plain } from './values.ts';
 
-/**
- * What the model says that the store must refuse; `or` are codes that are as true, of what the store last saw of the
- * run.
- */
+/** An error that the store must throw too. `or` lists codes that are also right for a store with an outdated cache. */
 export class ExpectedError extends Error {
   readonly code: ErrorCode;
   readonly or: readonly ErrorCode[];
@@ -28,11 +26,11 @@ export interface Fields {
   readonly forgetToolResults?: true;
   readonly model?: { readonly id: string };
   readonly writeId?: string;
-  readonly retentionSeconds?: number;
+  readonly retention?: Duration;
 }
 
 export type SaveOf = Fields & { readonly run: string; readonly expectedVersion: number; readonly state?: Plain };
-export type WhichOf = { readonly version: number } | { readonly name: string };
+export type CheckpointRef = { readonly version: number } | { readonly name: string };
 
 /** One checkpoint, as a caller sees it, and what undo needs to know. */
 export interface Version {
@@ -49,7 +47,7 @@ export interface Version {
   readonly restored: number | undefined;
   readonly parent: { readonly run: string; readonly version: number } | undefined;
   readonly time: number;
-  /** Only those that a caller gave. */
+  /** Only if the caller gave one. */
   readonly writeId: string | undefined;
   /**
    * The change whose content is shown here, what was shown before that change, and the changes that were undone, last
@@ -66,25 +64,25 @@ export interface Run {
   readonly versions: Version[];
   readonly names: Map<string, number>;
   retention: number | undefined;
-  /** Set once it is deleted: until when the id is refused at least. */
+  /** Set when it is deleted: the id stays reserved at least until then. */
   deletedUntil: number | undefined;
 }
 
 const newestOf = (run: Run): Version => run.versions.at(-1) as Version;
 
-/** When nobody may read it any more. A prune does not keep a run alive. */
+/** When it can no longer be read. A prune does not renew a run. */
 export function expiryOf({ retention, versions }: Run): number {
   const lastUse = versions.findLast(({ kind }) => kind !== 'prune');
   return retention === undefined || !lastUse ? Number.POSITIVE_INFINITY : lastUse.time + retention;
 }
 
-/** A checkpoint that a caller once saw: its version, and of which run, since an id may come to be used again. */
+/** A checkpoint that a caller has seen: its version and its run, since an id can be used again. */
 export interface SeenVersion {
   readonly of: Run;
   readonly version: number;
 }
 
-/** What a checkpoint store does, said as plainly as possible: every run is a list of versions with whole values. */
+/** The simplest possible checkpoint store: every run is a list of versions with complete values. */
 export class Model {
   now: number;
   readonly runs = new Map<string, Run>();
@@ -93,7 +91,7 @@ export class Model {
     this.now = now;
   }
 
-  /** The run if it is one that can be read. */
+  /** The run, if it can be read. */
   open(id: string): Run {
     const run = this.runs.get(id);
     if (!run) throw new ExpectedError('RUN_NOT_FOUND');
@@ -102,10 +100,10 @@ export class Model {
     return run;
   }
 
-  load(id: string, which?: WhichOf): Version {
+  load(id: string, checkpoint?: CheckpointRef): Version {
     const run = this.open(id);
-    const named = which && 'name' in which;
-    const number = named ? run.names.get(which.name) : (which?.version ?? run.versions.length);
+    const named = checkpoint && 'name' in checkpoint;
+    const number = named ? run.names.get(checkpoint.name) : (checkpoint?.version ?? run.versions.length);
     const found = run.versions[(number ?? 0) - 1];
     if (!found) throw new ExpectedError('CHECKPOINT_NOT_FOUND');
     if (found.pruned) throw new ExpectedError('CHECKPOINT_PRUNED');
@@ -116,13 +114,13 @@ export class Model {
     const { run: id, expectedVersion: expected, writeId } = input;
     const run = this.runs.get(id);
     if (expected === 0) {
-      if (!run) return this.#begin(id, input);
+      if (!run) return this.#create(id, input);
       if (run.deletedUntil !== undefined) throw new ExpectedError('RUN_DELETED');
       if (writeId !== undefined && run.versions[0]?.writeId === writeId) return this.load(id, { version: 1 });
       this.open(id);
       throw new ExpectedError('STALE_VERSION');
     }
-    // A store that holds the expected version, which is no longer the newest, may refuse for what it knows of that one.
+    // A store that has cached the expected version, which is outdated, may reject the save because of that version.
     const known = run?.versions[expected - 1];
     const or: ErrorCode[] = [];
     if (known && input.status && !allowed(known.status, input.status)) or.push('TRANSITION_REFUSED');
@@ -147,8 +145,14 @@ export class Model {
     return this.#saveOn(run, { ...fields, state: change(newestOf(run).state) });
   }
 
-  fork(id: string, to: string, which: WhichOf, fields: Fields, edit: (state: Plain | undefined) => Plain): Version {
-    const source = this.load(id, which);
+  fork(
+    id: string,
+    to: string,
+    checkpoint: CheckpointRef,
+    fields: Fields,
+    edit: (state: Plain | undefined) => Plain,
+  ): Version {
+    const source = this.load(id, checkpoint);
     const target = this.runs.get(to);
     if (target) {
       if (target.deletedUntil !== undefined) throw new ExpectedError('RUN_DELETED');
@@ -166,9 +170,9 @@ export class Model {
     });
   }
 
-  rewind(id: string, which: WhichOf): Version {
+  rewind(id: string, checkpoint: CheckpointRef): Version {
     const run = this.open(id);
-    return this.#restore(run, this.load(id, which), 'rewind');
+    return this.#restore(run, this.load(id, checkpoint), 'rewind');
   }
 
   undo(id: string): Version {
@@ -186,18 +190,15 @@ export class Model {
     return this.#restore(run, this.load(id, { version: next }), 'redo', rest);
   }
 
-  /**
-   * What a prune must leave: the last ones and, where asked, those with a name. More may stay, where others stand on
-   * it.
-   */
-  mustStay(id: string, keepLast: number, keepNamed: boolean): readonly number[] {
+  /** The versions that a prune must keep: the last ones and, on request, those with a name. It may keep more. */
+  versionsToKeep(id: string, keepLast: number, keepNamed: boolean): readonly number[] {
     const run = this.open(id);
     const last = run.versions.filter(({ kind }) => kind !== 'prune').slice(-keepLast);
     const kept = [...last, newestOf(run)].map(({ version }) => version);
     return [...kept, ...(keepNamed ? run.names.values() : [])].filter((version) => !run.versions[version - 1]?.pruned);
   }
 
-  /** What a prune did. */
+  /** Records a prune. */
   pruned(id: string, versions: readonly number[]): void {
     const run = this.open(id);
     for (const version of versions) (run.versions[version - 1] as Version).pruned = true;
@@ -217,20 +218,20 @@ export class Model {
 
   /**
    * The head of a run may be up to an hour behind its last write, so a sweep in the first hour after the end of a run
-   * may or may not find it. This is the next moment at which no run is in that hour.
+   * may or may not find it. Returns the next time at which no run is in that hour.
    */
-  nextClearMoment(): number {
-    let moment = this.now;
-    const unclear = () =>
+  nextUnambiguousTime(): number {
+    let time = this.now;
+    const isAmbiguous = () =>
       [...this.runs.values()]
         .filter(({ deletedUntil }) => deletedUntil === undefined)
         .map(expiryOf)
-        .find((end) => end <= moment && moment < end + HOUR);
-    for (let end = unclear(); end !== undefined; end = unclear()) moment = end + HOUR;
-    return moment;
+        .find((end) => end <= time && time < end + HOUR);
+    for (let end = isAmbiguous(); end !== undefined; end = isAmbiguous()) time = end + HOUR;
+    return time;
   }
 
-  /** What a sweep is to remove. */
+  /** The runs that a sweep must remove. */
   expired(): readonly Run[] {
     return [...this.runs.values()].filter((run) => run.deletedUntil === undefined && expiryOf(run) <= this.now);
   }
@@ -245,7 +246,7 @@ export class Model {
     return { expired: expired.length, freed: freed.length };
   }
 
-  #begin(id: string, fields: Fields & { readonly state?: Plain }): Version {
+  #create(id: string, fields: Fields & { readonly state?: Plain }): Version {
     const run: Run = { id, versions: [], names: new Map(), retention: undefined, deletedUntil: undefined };
     this.runs.set(id, run);
     return this.#saveOn(run, fields);
@@ -256,7 +257,7 @@ export class Model {
     const { name, status = before?.status ?? 'RUNNING' } = fields;
     if (before && !allowed(before.status, status)) throw new ExpectedError('TRANSITION_REFUSED');
     if (name !== undefined && run.names.has(name) && !fields.moveName) throw new ExpectedError('NAME_TAKEN');
-    if (fields.retentionSeconds !== undefined) run.retention = fields.retentionSeconds * 1000;
+    if (fields.retention) run.retention = toMilliseconds('`retention`', fields.retention);
     return this.#append(run, {
       kind: 'save',
       status,

@@ -8,9 +8,9 @@ import type { Model, SaveOf, SeenVersion } from './model.ts';
 export interface World {
   readonly clock: Clock;
   readonly stores: CheckpointStore[];
-  /** A store that knows nothing yet, as after a restart. */
-  reopen(place: number): CheckpointStore;
-  /** The checkpoint that the caller of each store last got of each run. */
+  /** A store with an empty cache, as after a restart. */
+  reopen(index: number): CheckpointStore;
+  /** The checkpoint of each run that the caller of each store received last. */
   readonly seen: Map<string, SeenVersion & Pick<Checkpoint, 'hash'>>[];
   /** The last save of each run with a write id, for retrying it. */
   readonly saves: Map<string, SaveOf>;
@@ -19,16 +19,16 @@ export interface World {
 
 export type Command = fc.AsyncCommand<Model, World>;
 
-/** One thing that is done to the model and to a store, in which both must come to the same. */
-class Act<Args> implements Command {
+/** An operation on the model and on a store, which must have the same outcome. */
+class ModelCommand<Args> implements Command {
   readonly #name: string;
   readonly #args: Args;
-  readonly #act: (model: Model, world: World, args: Args) => Promise<unknown>;
+  readonly #run: (model: Model, world: World, args: Args) => Promise<unknown>;
 
-  constructor(name: string, args: Args, act: (model: Model, world: World, args: Args) => Promise<unknown>) {
+  constructor(name: string, args: Args, run: (model: Model, world: World, args: Args) => Promise<unknown>) {
     this.#name = name;
     this.#args = args;
-    this.#act = act;
+    this.#run = run;
   }
 
   check(): boolean {
@@ -36,7 +36,7 @@ class Act<Args> implements Command {
   }
 
   async run(model: Model, world: World): Promise<void> {
-    await this.#act(model, world, this.#args);
+    await this.#run(model, world, this.#args);
     if (model.now !== world.clock.now) throw new Error('The model and the stores have different times.');
   }
 
@@ -47,21 +47,21 @@ class Act<Args> implements Command {
   }
 }
 
-export const act = <Args>(
+export const command = <Args>(
   name: string,
   args: fc.Arbitrary<Args>,
   run: (model: Model, world: World, args: Args) => Promise<unknown>,
-) => args.map((given) => new Act(name, given, run));
+) => args.map((given) => new ModelCommand(name, given, run));
 
-export const storeOf = (world: World, place: number): CheckpointStore => world.stores[place] as CheckpointStore;
+export const storeOf = (world: World, index: number): CheckpointStore => world.stores[index] as CheckpointStore;
 
-export function restart(world: World, place: number): void {
-  world.stores[place] = world.reopen(place);
-  world.seen[place] = new Map();
+export function restart(world: World, index: number): void {
+  world.stores[index] = world.reopen(index);
+  world.seen[index] = new Map();
 }
 
-export const seenBy = (world: World, place: number) =>
-  world.seen[place] as Map<string, SeenVersion & Pick<Checkpoint, 'hash'>>;
+export const seenBy = (world: World, index: number) =>
+  world.seen[index] as Map<string, SeenVersion & Pick<Checkpoint, 'hash'>>;
 
 export interface ByStore {
   readonly store: number;

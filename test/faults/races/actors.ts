@@ -6,11 +6,8 @@ import { FORK, RUN, type Scene } from '../scene.ts';
 import { noise } from '../seeded.ts';
 import type { Actor } from './race.ts';
 
-/**
- * Five versions: a snapshot in a segment, a patch, a segment more, payloads that come and go, names; then a snapshot of
- * its own.
- */
-export async function someRun({ open }: Scene): Promise<void> {
+/** Five versions: a snapshot in a segment, a patch, another segment, payloads and names, then a separate snapshot. */
+export async function createRun({ open }: Scene): Promise<void> {
   const store = open();
   const page = payload(noise('page', 1000));
   await store.save({ run: RUN, state: { log: [noise('large', 3000)], seen: page }, name: 'begin' });
@@ -23,7 +20,7 @@ export async function someRun({ open }: Scene): Promise<void> {
 export const NEWEST = 5;
 
 export const saving = (more: object = {}, mayFail: readonly ErrorCode[] = [], warm = true): Actor => ({
-  does: `saves${warm ? '' : ' without having loaded'}`,
+  does: `saves${warm ? '' : ' without a cached checkpoint'}`,
   warm,
   mayFail: ['STALE_VERSION', ...mayFail],
   run: (store) => store.save({ run: RUN, expectedVersion: NEWEST, state: { log: ['saved'] }, ...more }),
@@ -40,7 +37,7 @@ export const updating = (mark: string, mayFail: readonly ErrorCode[] = [], warm 
   mayFail,
   run: (store) => store.update(RUN, ({ log }) => ({ log: [...log, mark] })),
 });
-export const deleting: Actor = { does: 'deletes', run: (store) => store.delete(RUN) };
+export const deleting: Actor = { does: 'deletes the run', run: (store) => store.delete(RUN) };
 export const pruning = (mayFail: readonly ErrorCode[] = []): Actor => ({
   does: 'prunes',
   mayFail,
@@ -65,12 +62,12 @@ export const loading = (mayFail: readonly ErrorCode[]): Actor => ({
   },
 });
 export const loadingNewest = (mayFail: readonly ErrorCode[] = []): Actor => ({
-  does: 'loads the newest',
+  does: 'loads the newest version',
   mayFail,
   run: async (store) => void (await store.load(RUN)),
 });
 export const collecting: Actor = {
-  does: 'collects',
+  does: 'collects orphans',
   run: async (store) => expect((await store.collect()).failed).toEqual([]),
 };
 export const sweeping: Actor = {
@@ -94,32 +91,32 @@ export const rotating = (mayFail: readonly ErrorCode[] = []): Actor => ({
 });
 export const shredding: Actor = { does: 'destroys the key', run: (store) => store.shred(RUN) };
 export const recreating: Actor = {
-  does: 'begins the run',
+  does: 'creates the run',
   mayFail: ['STALE_VERSION', 'RUN_DELETED'],
   run: (store) =>
     store.save({ run: RUN, expectedVersion: 0, state: { log: [noise('again', 2000)], seen: payload('seen') } }),
 };
 export const advancingTime = (time: number): Actor => ({
-  does: 'is the time',
-  // A read is its turn.
+  does: 'lets time pass',
+  // The read waits for its turn.
   async run(store, { clock }) {
     await store.find('another run');
     clock.now += time;
   },
 });
 
-/** A payload that nothing points at, old enough to be collected. */
+/** A run with an unreferenced payload that is old enough to be collected. */
 export async function withOrphans(scene: Scene): Promise<void> {
-  await someRun(scene);
+  await createRun(scene);
   const orphan = { seen: payload('orphan'), log: [noise('orphan', 2000)] };
   await expect(scene.open().save({ run: RUN, expectedVersion: 0, state: orphan })).rejects.toThrow();
 }
 
-/** A run that was last used 59 minutes after its head was touched, and whose end is a second away. */
+/** A run that was last used 59 minutes after its head was updated, and that expires in a second. */
 export async function runNearExpiry(scene: Scene): Promise<void> {
-  await someRun(scene);
+  await createRun(scene);
   const { clock } = scene;
-  await scene.open().save({ run: RUN, expectedVersion: NEWEST, retentionSeconds: (2 * HOUR) / SECOND });
+  await scene.open().save({ run: RUN, expectedVersion: NEWEST, retention: { hours: 2 } });
   clock.now += 59 * MINUTE;
   await scene.open().update(RUN, ({ log }) => ({ log: [...log, 'last'] }));
   clock.now += 2 * HOUR - SECOND;

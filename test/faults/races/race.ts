@@ -1,26 +1,26 @@
 import type { ErrorCode } from '../../../lambda/core/errors.ts';
 import type { Scene, Store } from '../scene.ts';
 
-/** One of those who do something at once. */
+/** One of several concurrent processes. */
 export interface Actor {
   readonly does: string;
   run(store: Store, scene: Scene): Promise<unknown>;
   /** Whether its process has loaded the run before. */
   readonly warm?: boolean;
   readonly key?: 'old' | 'new';
-  /** The codes with which it may rightly lose. */
+  /** The error codes with which it may fail. */
   readonly mayFail?: readonly ErrorCode[];
 }
 
 export interface Race {
   readonly actors: readonly Actor[];
   readonly encrypted?: boolean;
-  /** What there is before: a run, unless told otherwise. */
+  /** Prepares the storage. @default creates a run */
   prepare?(scene: Scene): Promise<unknown>;
-  /** The time at which the race begins, counted from the last preparation. */
+  /** How long after the preparation the race starts. */
   readonly later?: number;
-  /** The run may be gone at the end, so that confirmed writes are too. */
-  readonly mayGo?: readonly string[];
+  /** The error codes with which the run, and its confirmed writes, may be gone at the end. */
+  readonly mayBeGone?: readonly string[];
   /** Checkpoints may be pruned at the end. */
   readonly prunes?: boolean;
   check?(

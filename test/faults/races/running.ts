@@ -10,7 +10,7 @@ import { seedIds } from '../seeded.ts';
 import { copyInto } from '../storages.ts';
 import type { Race } from './race.ts';
 
-/** Runs a race in one order, on a copy of what was prepared, and looks at what came of it. */
+/** Runs a race in one order, on a copy of the prepared storage, and checks the result. */
 export async function runRace(
   race: Race,
   prepared: Scene,
@@ -35,18 +35,20 @@ export async function runRace(
     if (outcome.status === 'fulfilled') {
       if (isCheckpoint(outcome.value)) won.push(outcome.value);
     } else if (!isWaitstateError(outcome.reason) || !race.actors[index]?.mayFail?.includes(outcome.reason.code)) {
-      throw new Error(`Who ${race.actors[index]?.does} got: ${String(outcome.reason)}`, { cause: outcome.reason });
+      throw new Error(`The process that ${race.actors[index]?.does} failed: ${String(outcome.reason)}`, {
+        cause: outcome.reason,
+      });
     }
   }
   const sound = await expectSoundRun(open(), RUN);
   expectNothingLost(race, before, sound);
-  const places = won.map(({ run, version }) => `${run}/${version}`);
-  expect(new Set(places).size).toBe(places.length);
-  for (const { run, version, writeId } of won) await expectThere(race, open(), run, version, writeId);
+  const saved = won.map(({ run, version }) => `${run}/${version}`);
+  expect(new Set(saved).size).toBe(saved.length);
+  for (const { run, version, writeId } of won) await expectStored(race, open(), run, version, writeId);
   await expectSoundRun(open(), FORK);
   await race.check?.(outcomes, scene, sound);
 
-  await expectNothingLeft(scene);
+  await expectCleanUp(scene);
 }
 
 const isCheckpoint = (value: unknown): value is Checkpoint<State> =>
@@ -58,7 +60,7 @@ function expectNothingLost(
   after: Awaited<ReturnType<typeof expectSoundRun>>,
 ): void {
   if (typeof after === 'string') {
-    expect(typeof before === 'string' ? [...(race.mayGo ?? []), before] : race.mayGo).toContain(after);
+    expect(typeof before === 'string' ? [...(race.mayBeGone ?? []), before] : race.mayBeGone).toContain(after);
     return;
   }
   if (typeof before === 'string') return;
@@ -66,18 +68,18 @@ function expectNothingLost(
     if (after.has(version) || !race.prunes) expect(after.get(version)).toEqual(content);
 }
 
-/** What was confirmed is there. */
-async function expectThere(race: Race, store: Store, run: string, version: number, writeId: string): Promise<void> {
+/** A confirmed checkpoint is stored, unless the race may remove it. */
+async function expectStored(race: Race, store: Store, run: string, version: number, writeId: string): Promise<void> {
   try {
     expect((await store.load(run, version)).writeId).toBe(writeId);
   } catch (error) {
-    const known = [...(race.mayGo ?? []), ...(race.prunes ? ['CHECKPOINT_PRUNED'] : [])];
+    const known = [...(race.mayBeGone ?? []), ...(race.prunes ? ['CHECKPOINT_PRUNED'] : [])];
     if (!isWaitstateError(error) || !known.includes(error.code) || run !== RUN) throw error;
   }
 }
 
-/** Orphans go after two days and nothing else does; what is deleted then goes to the last byte. */
-async function expectNothingLeft({ storage, clock, open }: Scene): Promise<void> {
+/** Two days later a collection removes orphans only; a deletion then removes everything else. */
+async function expectCleanUp({ storage, clock, open }: Scene): Promise<void> {
   const sound = await expectSoundRun(open(), RUN);
   clock.now += 2 * DAY;
   const store = open();

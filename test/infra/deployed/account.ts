@@ -7,7 +7,7 @@ import type { Assembly } from './assembly.ts';
 import { eventSourcesOf } from './event-source.ts';
 import { type DeployedFunction, environmentOf, functionsOf } from './functions.ts';
 import { openGateway } from './gateway.ts';
-import { type Answered, openSandbox } from './lambda-process.ts';
+import { type InvocationOutcome, openSandbox } from './lambda-process.ts';
 import type { AccessRequest } from './policy.ts';
 import { allOf, type Deployed } from './resolve.ts';
 import { Roles } from './roles.ts';
@@ -21,7 +21,7 @@ import { type Engines, makeStorage } from './storage.ts';
 import { openTraces } from './traces.ts';
 
 /** An invocation of a function: its event, its outcome and its log lines. */
-export interface Invocation extends Answered {
+export interface Invocation extends InvocationOutcome {
   readonly label: string;
   readonly event: unknown;
   readonly lines: readonly string[];
@@ -78,7 +78,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
   /** Checks the actions that Lambda itself performs with the role of a function. */
   const asLambda = (role: string, ...wanted: AccessRequest[]): void => {
     for (const each of wanted)
-      if (!roles.may(role, each))
+      if (!roles.isAllowed(role, each))
         throw new Error(`${role} must allow ${each.action} on ${each.resource}, which Lambda needs.`);
   };
 
@@ -121,10 +121,10 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
       })),
     );
     const sandbox = sandboxOf(each);
-    const answered = await sandbox.invoke(event, contextOf(each, requestId), aheadMs);
+    const outcome = await sandbox.invoke(event, contextOf(each, requestId), aheadMs);
     const lines = await sandbox.end();
     if (gateway.faults.length > 0) throw gateway.faults[0];
-    const invocation = { label: each.label, event, lines, ...answered };
+    const invocation = { label: each.label, event, lines, ...outcome };
     invocations.push(invocation);
     return invocation;
   }

@@ -55,7 +55,7 @@ export function apiGateway(deployed: Deployed, roles: Roles) {
     let authorizer: object | undefined;
     if (AuthorizationType === 'AWS_IAM') {
       const role = caller && 'role' in caller ? caller.role : undefined;
-      if (role === undefined || !roles.may(role, { action: 'execute-api:Invoke', resource: arn(pathname) }))
+      if (role === undefined || !roles.isAllowed(role, { action: 'execute-api:Invoke', resource: arn(pathname) }))
         return { answer: { statusCode: 403, body: '{"message":"Forbidden"}' } };
       authorizer = { iam: iamOf(role, accountId) };
     } else if (AuthorizationType === 'JWT') {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { DeployedFunction } from './functions.ts';
 import type { AccessRequest } from './policy.ts';
 import type { Roles } from './roles.ts';
-import type { Answer, Call, Service } from './services/service.ts';
+import type { Call, Service, ServiceResponse } from './services/service.ts';
 
 /** A call that a function made to AWS. */
 interface RecordedCall {
@@ -30,7 +30,7 @@ export async function openGateway({ services, roles, ownerOf, accountId }: Gatew
   const calls: RecordedCall[] = [];
   const faults: unknown[] = [];
 
-  async function handle(call: Call): Promise<Answer> {
+  async function handle(call: Call): Promise<ServiceResponse> {
     const signed = call.headers.authorization ?? `Credential=${call.url.searchParams.get('X-Amz-Credential')}`;
     const [, key = '', name = ''] = /Credential=([^/]+)\/\d+\/[^/]+\/([^/]+)\/aws4_request/.exec(signed) ?? [];
     const owner = ownerOf(key);
@@ -38,10 +38,10 @@ export async function openGateway({ services, roles, ownerOf, accountId }: Gatew
     if (!owner || !service)
       throw new Error(`Unknown access key ${key} or service "${name}" in ${call.method} ${call.url.pathname}.`);
     const wanted = service.wanted(call);
-    const denied = wanted.find((each) => !roles.may(owner.role, each));
+    const denied = wanted.find((each) => !roles.isAllowed(owner.role, each));
     calls.push({ by: owner.label, service: name, wanted, isAllowed: denied === undefined });
     if (denied) return service.denied(accessDeniedMessage(owner, denied, accountId));
-    return service.answer(call, (each) => roles.may(owner.role, each));
+    return service.respond(call, (each) => roles.isAllowed(owner.role, each));
   }
 
   const server = createServer(async (request, response) => {

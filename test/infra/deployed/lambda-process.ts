@@ -25,7 +25,7 @@ interface InvocationContext {
 }
 
 /** The outcome of an invocation: its result or its error, and what it used. */
-export interface Answered {
+export interface InvocationOutcome {
   readonly result?: unknown;
   readonly error?: { readonly errorType: string; readonly errorMessage: string; readonly code?: string };
   readonly cpuSeconds: number;
@@ -37,7 +37,7 @@ export interface Answered {
 
 /** A function in its own Node.js process; each invocation after the first is warm. */
 export interface Sandbox {
-  invoke(event: unknown, context: InvocationContext, aheadMs?: number): Promise<Answered>;
+  invoke(event: unknown, context: InvocationContext, aheadMs?: number): Promise<InvocationOutcome>;
   /** Ends the process and returns its output lines. */
   end(): Promise<readonly string[]>;
 }
@@ -66,7 +66,7 @@ export function openSandbox({ folder, handler, environment, timeoutSeconds }: Pr
       const late = setTimeout(() => child.kill('SIGKILL'), timeoutSeconds * 1000);
       try {
         return await Promise.race([
-          once(child, 'message').then(([answered]) => answered as Answered),
+          once(child, 'message').then(([outcome]) => outcome as InvocationOutcome),
           closed.then(([[code, signal]]) => ({
             error: { errorType: 'Runtime.ExitError', errorMessage: `ended with ${code ?? signal}: ${output.error}` },
             cpuSeconds: 0,

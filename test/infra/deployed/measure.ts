@@ -65,9 +65,9 @@ async function measure(from: Account, each: DeployedFunction): Promise<readonly 
   for (let round = 0; round < COLD; round++) {
     const sandbox = from.sandboxOf(each);
     const call = async (isFull: boolean) => {
-      const answered = await sandbox.invoke(eventOf(from, each.label, isFull), from.contextOf(each, 'request'));
-      if (answered.error) throw new Error(`${each.label}: ${answered.error.errorMessage}`);
-      return answered;
+      const outcome = await sandbox.invoke(eventOf(from, each.label, isFull), from.contextOf(each, 'request'));
+      if (outcome.error) throw new Error(`${each.label}: ${outcome.error.errorMessage}`);
+      return outcome;
     };
     cold.push(await call(false));
     for (let time = 0; time < WARM; time++) warm.push((await call(false)).cpuSeconds);

@@ -72,14 +72,14 @@ function isMet(
   context: NonNullable<AccessRequest['context']>,
 ): boolean {
   return Object.entries(conditions).every(([operator, keys]) =>
-    Object.entries(keys).every(([key, expected]) => holds(operator, listOf(expected), context[key])),
+    Object.entries(keys).every(([key, expected]) => isSatisfied(operator, listOf(expected), context[key])),
   );
 }
 
 /**
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-single-vs-multi-valued-context-keys.html
  */
-function holds(operator: string, expected: readonly string[], found: readonly string[] | undefined): boolean {
+function isSatisfied(operator: string, expected: readonly string[], found: readonly string[] | undefined): boolean {
   if (operator === 'Null') return expected.includes(String(found === undefined));
   const [, set, name = ''] = /^(?:(ForAllValues|ForAnyValue):)?(\w+)$/.exec(operator) ?? [];
   const compare = COMPARE[name];

@@ -10,7 +10,7 @@ const propertiesOf = (Properties: Readonly<Record<string, unknown>>) =>
   ).resources[1]?.properties;
 
 describe('a resolved template', () => {
-  it('has names and ARNs in target of references', () => {
+  it('has names and ARNs in place of references', () => {
     const resolved = propertiesOf({
       ref: { Ref: 'Table' },
       arn: { 'Fn::GetAtt': ['Table', 'Arn'] },

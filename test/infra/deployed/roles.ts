@@ -15,7 +15,7 @@ export interface RecordedRequest extends AccessRequest {
 export class Roles {
   readonly #statements = new Map<string, readonly Statement[]>();
   readonly #used = new Map<string, Set<string>>();
-  readonly #asked = new Map<string, RecordedRequest[]>();
+  readonly #requests = new Map<string, RecordedRequest[]>();
 
   constructor(deployed: Deployed) {
     for (const { ref, properties } of allOf<{ ManagedPolicyArns?: unknown; Policies?: Policy[] }>(
@@ -42,16 +42,16 @@ export class Roles {
   }
 
   /** Whether a role allows a request; records the request. */
-  may(role: string, wanted: AccessRequest): boolean {
+  isAllowed(role: string, wanted: AccessRequest): boolean {
     const allowing = allowedBy(this.statementsOf(role), wanted);
     for (const permission of allowing) noted(this.#used, role, () => new Set<string>()).add(keyOf(permission));
-    noted(this.#asked, role, (): RecordedRequest[] => []).push({ ...wanted, isAllowed: allowing.length > 0 });
+    noted(this.#requests, role, (): RecordedRequest[] => []).push({ ...wanted, isAllowed: allowing.length > 0 });
     return allowing.length > 0;
   }
 
   /** All requests made with a role. */
-  asked(role: string): readonly RecordedRequest[] {
-    return this.#asked.get(role) ?? [];
+  requestsOf(role: string): readonly RecordedRequest[] {
+    return this.#requests.get(role) ?? [];
   }
 
   /** The permissions of a role, and whether each was used. */

@@ -59,16 +59,16 @@ export function callerOf({ deployed }: Account, id: string): Caller {
 
 /** Sends a JSON request to the API for IAM callers. */
 export async function api(account: Account, method: string, path: string, caller?: Caller, body?: object) {
-  const answer = await account.http({
+  const response = await account.http({
     method,
     url: `${account.deployed.outputs.WaitstateApiUrl}${path}`,
     caller,
     ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   });
   return {
-    status: answer.statusCode,
-    json: answer.body === '' ? undefined : JSON.parse(answer.body),
-    headers: answer.headers,
+    status: response.statusCode,
+    json: response.body === '' ? undefined : JSON.parse(response.body),
+    headers: response.headers,
   };
 }
 

@@ -5,6 +5,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { Architecture, type IFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { grantExamplesTable, newExamplesTable } from '../../../infra/example-stack.ts';
 import { Waitstate } from '../../../infra/index.ts';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -14,7 +15,9 @@ const ORDERS = { entry: at('./agents/orders.ts') };
 /** With defaults: a test agent, an example agent, an agent in another language, and a role for each permission. */
 function plain(stack: Stack): void {
   const waitstate = new Waitstate(stack, 'Waitstate', { retention: Duration.days(90) });
-  waitstate.addAgent('refunds', { entry: at('../../../examples/refunds/agent.ts') });
+  const table = newExamplesTable(stack);
+  const entry = at('../../../examples/refunds/agent.ts');
+  grantExamplesTable(table, waitstate.addAgent('refunds', { entry, environment: { EXAMPLES_TABLE: table.tableName } }));
   waitstate.addAgent('orders', ORDERS);
   waitstate.addAgent('quotes', { function: quotes(stack), hydrate: true });
   waitstate.grantStart(role(stack, 'Shop'));

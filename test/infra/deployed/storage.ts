@@ -67,7 +67,7 @@ export async function makeStorage(deployed: Deployed, engines: Engines) {
         (GlobalSecondaryIndexes ?? []).map(({ IndexName, KeySchema: keys }) => [IndexName, partitionOf(keys)]),
       ),
     });
-    streams.push(await readStream(client, TableDescription?.LatestStreamArn));
+    if (StreamSpecification) streams.push(await readStream(client, TableDescription?.LatestStreamArn));
   }
   const buckets: [string, { kmsKey: string | undefined }][] = [];
   for (const { ref: Bucket, properties } of allOf<BucketProperties>(deployed, 'AWS::S3::Bucket')) {

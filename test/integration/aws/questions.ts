@@ -5,16 +5,16 @@ import { type Signing, signedCall } from './signed-call.ts';
 /** The identity of these credentials. https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html */
 export async function identityOf(signing: Signing): Promise<Account> {
   const call = { service: 'sts', headers: FORM, body: 'Action=GetCallerIdentity&Version=2011-06-15' } as const;
-  const answer = await signedCall(signing, call).catch((error: Error) => {
+  const response = await signedCall(signing, call).catch((error: Error) => {
     throw new SetupError(`STS in ${signing.region} does not respond: ${String(error.cause ?? error)}.`, {
       cause: error,
     });
   });
-  const xml = await answer.text();
+  const xml = await response.text();
   const of = (tag: string): string => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1] ?? '';
-  if (!answer.ok || of('Arn') === '')
+  if (!response.ok || of('Arn') === '')
     throw new SetupError(
-      `AWS rejected the credentials: ${of('Code') || answer.status} ${of('Message')}. Log in again (for example with "aws sso login"), or check AWS_PROFILE.`,
+      `AWS rejected the credentials: ${of('Code') || response.status} ${of('Message')}. Log in again (for example with "aws sso login"), or check AWS_PROFILE.`,
     );
   return { id: of('Account'), caller: of('Arn'), region: signing.region };
 }
@@ -27,12 +27,12 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
  * https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameter.html
  */
 export async function isBootstrapped(signing: Signing): Promise<boolean> {
-  const answer = await signedCall(signing, {
+  const response = await signedCall(signing, {
     service: 'ssm',
     headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AmazonSSM.GetParameter' },
     body: JSON.stringify({ Name: '/cdk-bootstrap/hnb659fds/version' }),
   });
-  return answer.ok || !(await answer.text()).includes('ParameterNotFound');
+  return response.ok || !(await response.text()).includes('ParameterNotFound');
 }
 
 /**
@@ -41,14 +41,14 @@ export async function isBootstrapped(signing: Signing): Promise<boolean> {
  */
 export async function messagesIn(signing: Signing, queueUrl: string): Promise<number> {
   const names = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'];
-  const answer = await signedCall(signing, {
+  const response = await signedCall(signing, {
     service: 'sqs',
     headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'AmazonSQS.GetQueueAttributes' },
     body: JSON.stringify({ QueueUrl: queueUrl, AttributeNames: names }),
   });
-  const text = await answer.text();
-  if (!answer.ok)
-    throw new Error(`The messages in the dead-letter queue could not be counted: ${answer.status} ${text}`);
+  const text = await response.text();
+  if (!response.ok)
+    throw new Error(`The messages in the dead-letter queue could not be counted: ${response.status} ${text}`);
   const { Attributes = {} } = JSON.parse(text) as { Attributes?: Readonly<Record<string, string>> };
   return names.reduce((sum, name) => sum + Number(Attributes[name]), 0);
 }

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { ROLES } from '../../../lambda/http/caller.ts';
 import { type Check, CheckFailed, expectEqual, expectStatus, read, until } from './check.ts';
 
-const Me = z.object({ tenant: z.string(), roles: z.array(z.enum(ROLES)), answersForOthers: z.boolean() });
+const Me = z.object({ tenant: z.string(), roles: z.array(z.enum(ROLES)), decidesForOthers: z.boolean() });
 
 /** All other checks depend on this one. */
 export const ANSWERS: Check = {
@@ -11,12 +11,12 @@ export const ANSWERS: Check = {
   async run(scene) {
     // Permissions and stages take effect a moment after CloudFormation has completed.
     const me = await until(scene, { what: 'A response to a signed GET /api/me', seconds: 90 }, async () => {
-      const answer = await scene.api('GET', '/api/me');
-      if (answer.status === 200) return { found: read(answer, 200, Me) };
-      const advice = answer.status === 403 ? '; check that you have execute-api:Invoke' : '';
-      return { instead: `${answer.status} ${JSON.stringify(answer.body)}${advice}` };
+      const response = await scene.api('GET', '/api/me');
+      if (response.status === 200) return { found: read(response, 200, Me) };
+      const advice = response.status === 403 ? '; check that you have execute-api:Invoke' : '';
+      return { instead: `${response.status} ${JSON.stringify(response.body)}${advice}` };
     });
-    expectEqual('The caller', me, { tenant: 'default', roles: ['operator', 'approver'], answersForOthers: true });
+    expectEqual('The caller', me, { tenant: 'default', roles: ['operator', 'approver'], decidesForOthers: true });
   },
 };
 
@@ -37,12 +37,12 @@ export const LINKS: Check = {
   async run({ api }) {
     const path = `/approvals/${randomBytes(32).toString('base64url')}`;
     const sent = { signed: false, body: { answer: 'approve' } };
-    for (const answer of [await api('GET', path, { signed: false }), await api('POST', path, sent)]) {
-      expectStatus(answer, 404);
-      const { code } = Object(answer.body) as { code?: unknown };
+    for (const response of [await api('GET', path, { signed: false }), await api('POST', path, sent)]) {
+      expectStatus(response, 404);
+      const { code } = Object(response.body) as { code?: unknown };
       // A response of API Gateway has no code.
       if (code !== 'APPROVAL_NOT_FOUND')
-        throw new CheckFailed(`${answer.request} must be handled by the application; found code ${String(code)}.`);
+        throw new CheckFailed(`${response.request} must be handled by the application; found code ${String(code)}.`);
     }
   },
 };

@@ -1,7 +1,7 @@
 import type { Sign } from '../../../cli/commands/console/signing.ts';
 
 /** The response of an API to a request. */
-export interface Answer {
+export interface ApiResponse {
   readonly request: string;
   readonly status: number;
   readonly headers: Headers;
@@ -17,7 +17,7 @@ interface RequestOptions {
 }
 
 /** Sends a request to an API. */
-export type Api = (method: 'GET' | 'POST', path: string, options?: RequestOptions) => Promise<Answer>;
+export type Api = (method: 'GET' | 'POST', path: string, options?: RequestOptions) => Promise<ApiResponse>;
 
 const TRIES = 3;
 const TIMEOUT_MS = 35_000;
@@ -30,19 +30,19 @@ export function apiAt(url: string, sign: Sign, signal: AbortSignal): Api {
   return async (method, path, { body, headers = {}, signed = true } = {}) => {
     const target = `${url.replace(/\/+$/, '')}${path}`;
     const bytes = body === undefined ? undefined : new TextEncoder().encode(JSON.stringify(body));
-    const send = async (): Promise<Answer> => {
+    const send = async (): Promise<ApiResponse> => {
       const all = new Headers(signed ? await sign({ url: target, method, body: bytes }) : {});
       if (bytes) all.set('content-type', 'application/json');
       for (const [name, value] of Object.entries(headers)) all.set(name, value);
-      const answer = await fetch(target, {
+      const response = await fetch(target, {
         method,
         headers: all,
         body: bytes ?? null,
         redirect: 'manual',
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
-      const text = await answer.text();
-      return { request: `${method} ${path}`, status: answer.status, headers: answer.headers, body: parsed(text) };
+      const text = await response.text();
+      return { request: `${method} ${path}`, status: response.status, headers: response.headers, body: parsed(text) };
     };
     for (let tries = 1; ; tries++) {
       try {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as z from 'zod';
 import type { Cloud } from '../cloud.ts';
-import type { Answer, Api } from './api.ts';
+import type { Api, ApiResponse } from './api.ts';
 
 /** The deployment that checks use. */
 export interface Scene {
@@ -25,17 +25,17 @@ export class CheckFailed extends Error {
 }
 
 /** Throws unless the response has one of these statuses. */
-export function expectStatus(answer: Answer, ...statuses: readonly number[]): void {
-  const { request, status, body } = answer;
+export function expectStatus(response: ApiResponse, ...statuses: readonly number[]): void {
+  const { request, status, body } = response;
   if (!statuses.includes(status))
     throw new CheckFailed(`${request} must return ${statuses.join(' or ')}; found ${status}: ${short(body)}`);
 }
 
 /** The body of a response; throws if it has another status or shape. */
-export function read<S extends z.ZodType>(answer: Answer, status: number, schema: S): z.infer<S> {
-  expectStatus(answer, status);
-  const { data, error } = schema.safeParse(answer.body);
-  if (error) throw new CheckFailed(`${answer.request} returned ${short(answer.body)}: ${error.message}`);
+export function read<S extends z.ZodType>(response: ApiResponse, status: number, schema: S): z.infer<S> {
+  expectStatus(response, status);
+  const { data, error } = schema.safeParse(response.body);
+  if (error) throw new CheckFailed(`${response.request} returned ${short(response.body)}: ${error.message}`);
   return data as z.infer<S>;
 }
 
@@ -51,10 +51,10 @@ const PAUSE_MS = 3_000;
 export async function until<T>(
   { pause }: Pick<Scene, 'pause'>,
   { what, seconds }: { readonly what: string; readonly seconds: number },
-  look: () => Promise<{ readonly found: T } | { readonly instead: string }>,
+  check: () => Promise<{ readonly found: T } | { readonly instead: string }>,
 ): Promise<T> {
   for (let waited = 0; ; waited += PAUSE_MS) {
-    const seen = await look();
+    const seen = await check();
     if ('found' in seen) return seen.found;
     if (waited >= seconds * 1000)
       throw new CheckFailed(`${what} was expected within ${seconds} seconds; found ${seen.instead}.`);

@@ -13,10 +13,10 @@ export const REFUND: Check = {
     const run = 'integ-refund';
     await start(scene, run, 'refunds', INPUT);
     await waitForStatus(scene, run, 'WAITING_FOR_APPROVAL');
-    const [asked, ...more] = await approvalsOf(scene, run);
-    expectEqual('The approval request', [asked?.status, asked?.quorum, more.length], ['PENDING', 2, 0]);
+    const [approval, ...more] = await approvalsOf(scene, run);
+    expectEqual('The approval request', [approval?.status, approval?.quorum, more.length], ['PENDING', 2, 0]);
 
-    const decide = (body: object) => scene.api('POST', `/api/runs/${run}/approvals/${asked?.id}/decide`, { body });
+    const decide = (body: object) => scene.api('POST', `/api/runs/${run}/approvals/${approval?.id}/decide`, { body });
     expectStatus(await decide({ answer: 'approve', by: 'user:eve' }), 403);
     const first = read(await decide({ answer: 'approve', by: 'user:ann', ...FINANCE }), 200, Approval);
     expectEqual('The status after one of two votes', first.status, 'PENDING');
@@ -42,8 +42,8 @@ export const CANCEL: Check = {
     await waitForStatus(scene, run, 'WAITING_FOR_APPROVAL');
     const cancelled = await scene.api('POST', `/api/runs/${run}/cancel`, { body: { reason: 'This was a test.' } });
     expectEqual('The status', read(cancelled, 200, Cancelled).status, 'CANCELLED');
-    const [asked] = await approvalsOf(scene, run);
-    expectEqual('The status of its approval', asked?.status, 'WITHDRAWN');
+    const [approval] = await approvalsOf(scene, run);
+    expectEqual('The status of its approval', approval?.status, 'WITHDRAWN');
   },
 };
 

@@ -8,20 +8,20 @@ import { DEAD_LETTERS, DOCTOR, SCHEDULED, TIMER } from './upkeep.ts';
 /**
  * Runs all checks on a deployment, prints their results, and returns the number of failures. Rejects only when stopped.
  */
-export async function story(scene: Scene, { print: say }: Pick<Terminal, 'print'>): Promise<number> {
+export async function story(scene: Scene, { print }: Pick<Terminal, 'print'>): Promise<number> {
   let failed = 0;
   const check = async (each: Check, finding = problemOf(each, scene)): Promise<boolean> => {
     const problem = await finding;
     scene.signal.throwIfAborted();
-    say(`${problem === undefined ? '✓' : '✗'} ${each.name}`);
+    print(`${problem === undefined ? '✓' : '✗'} ${each.name}`);
     if (problem === undefined) return true;
-    say(`  ${problem}`);
+    print(`  ${problem}`);
     failed += 1;
     return false;
   };
 
   if (!(await check(ANSWERS))) {
-    say('  The other checks were skipped.');
+    print('  The other checks were skipped.');
     return failed;
   }
   // It takes longer than all other checks together, so it runs in parallel.

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
 import { cipherFor } from '../../../lambda/checkpoints/encryption/cipher-for.ts';
 import { readLiveHead } from '../../../lambda/checkpoints/read-head.ts';
+import type { Person } from '../../../lambda/core/approval.ts';
 import {
   createApprovalWrites,
   readApprovals,
@@ -21,9 +22,9 @@ const bob = { by: 'user:bob', answer: 'approve' } as const;
 export function decisionsContract(open: OpenScene): void {
   describe('a decision', () => {
     test('wakes the run and removes the approval from the pending ones, in one transaction', async () => {
-      const { ask, at, head } = await open();
-      await ask('a');
-      await ask('b');
+      const { requestApproval, at, head } = await open();
+      await requestApproval('a');
+      await requestApproval('b');
       const before = await head();
       expect(before).toMatchObject({ status: 'WAITING_FOR_APPROVAL', work: { approvals: ['a', 'b'] } });
       const decided = await decide(at, { approval: 'a', ...ann });
@@ -34,47 +35,54 @@ export function decisionsContract(open: OpenScene): void {
         votes: [{ by: 'user:ann' }],
       });
       const after = await head();
-      expect(after).toMatchObject({ status: 'READY', work: { approvals: ['b'], wake: (before.work?.wake ?? 0) + 1 } });
+      expect(after).toMatchObject({
+        status: 'READY',
+        work: { approvals: ['b'], eventCount: (before.work?.eventCount ?? 0) + 1 },
+      });
       await decide(at, { approval: 'b', by: 'user:ann', answer: 'reject' });
       expect((await head()).work?.approvals).toBeUndefined();
     });
 
     test('returns the request with comment and edits', async () => {
-      const { ask, at, clock } = await open();
+      const { requestApproval, at, clock } = await open();
       const show = { amount: 12n, since: new Date(0), lines: new Map([['a', 1]]) };
       const facts = { rate: 1.1 };
       const changed = { before: { rate: 1 }, after: facts };
-      await ask('a', { show, facts, timeout: { hours: 1 }, editable: true }, { agent: 'payer', ask: 2, changed });
+      await requestApproval(
+        'a',
+        { show, facts, timeout: { hours: 1 }, editable: true },
+        { agent: 'payer', requestNumber: 2, changed },
+      );
       clock.now += 5;
-      const { shown } = await viewApproval(at, 'a');
-      const said = { comment: 'fine', edits: { amount: [1, null] } };
-      const view = await toApprovalView(await decide(at, { approval: 'a', ...ann, ...said, shown }));
+      const { contentHash } = await viewApproval(at, 'a');
+      const given = { comment: 'fine', edits: { amount: [1, null] } };
+      const view = await toApprovalView(await decide(at, { approval: 'a', ...ann, ...given, contentHash }));
       expect(view).toEqual({
-        ...{ tenant: at.tenant, run: at.run, id: 'a', agent: 'payer', name: 'pay', ask: 2 },
+        ...{ tenant: at.tenant, run: at.run, id: 'a', agent: 'payer', name: 'pay', requestNumber: 2 },
         ...{ status: 'APPROVED', outcome: 'approve', title: 'Pay the invoice?', show, facts, changed },
-        ...{ shown: expect.stringMatching(/^[0-9a-f]{64}$/), approvers: ['user:ann'], quorum: 1, editable: true },
-        askedAt: new Date(clock.now - 5),
+        ...{ contentHash: expect.stringMatching(/^[0-9a-f]{64}$/), approvers: ['user:ann'], quorum: 1, editable: true },
+        requestedAt: new Date(clock.now - 5),
         deadline: new Date(clock.now - 5 + HOUR),
         endedAt: new Date(clock.now),
-        votes: [{ ...ann, at: new Date(clock.now), ...said }],
+        votes: [{ ...ann, at: new Date(clock.now), ...given }],
       });
       expect(await viewApproval(at, 'a')).toEqual(view);
     });
 
     test('counts if both people of a quorum decide at the same time, and wakes the run once', async () => {
-      const { ask, context, head, meta } = await open();
-      await ask('a', { approvers: ['user:ann', 'user:bob', 'user:eve'], quorum: 2 });
-      const wake = (await head()).work?.wake ?? 0;
+      const { requestApproval, context, head, meta } = await open();
+      await requestApproval('a', { approvers: ['user:ann', 'user:bob', 'user:eve'], quorum: 2 });
+      const eventCount = (await head()).work?.eventCount ?? 0;
       await Promise.all([ann, bob].map((vote) => decide(context(), { approval: 'a', ...vote })));
       expect((await meta('a')).votes.map(({ by }) => by).sort()).toEqual(['user:ann', 'user:bob']);
       expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
-      expect(await head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
+      expect(await head()).toMatchObject({ status: 'READY', work: { eventCount: eventCount + 1 } });
     });
 
     test('wins over a different one at the same time, which is refused with the name of the winner', async () => {
-      const { ask, context, head, meta } = await open();
-      await ask('a', { approvers: ['user:ann', 'user:bob'] });
-      const wake = (await head()).work?.wake ?? 0;
+      const { requestApproval, context, head, meta } = await open();
+      await requestApproval('a', { approvers: ['user:ann', 'user:bob'] });
+      const eventCount = (await head()).work?.eventCount ?? 0;
       const results = await Promise.allSettled([
         decide(context(), { approval: 'a', ...ann }),
         decide(context(), { approval: 'a', by: 'user:bob', answer: 'reject' }),
@@ -86,12 +94,12 @@ export function decisionsContract(open: OpenScene): void {
         code: 'APPROVAL_DECIDED',
         message: expect.stringContaining(`${vote?.by} voted ${vote?.answer}`),
       });
-      expect((await head()).work?.wake).toBe(wake + 1);
+      expect((await head()).work?.eventCount).toBe(eventCount + 1);
     });
 
     test('changes nothing when repeated', async () => {
-      const { ask, at, clock, head } = await open();
-      await ask('a', { timeout: { hours: 1 } });
+      const { requestApproval, at, clock, head } = await open();
+      await requestApproval('a', { timeout: { hours: 1 } });
       const first = await decide(at, { approval: 'a', ...ann, comment: 'one' });
       const { work } = await head();
       clock.now += 2 * HOUR;
@@ -105,27 +113,27 @@ export function decisionsContract(open: OpenScene): void {
     });
 
     test('is refused at the deadline, and the approval then expires', async () => {
-      const { ask, at, clock, head, meta } = await open();
-      await ask('a', { timeout: { hours: 1 }, onTimeout: 'approve' });
+      const { requestApproval, at, clock, head, meta } = await open();
+      await requestApproval('a', { timeout: { hours: 1 }, onTimeout: 'approve' });
       clock.now += HOUR;
       expect(await viewApproval(at, 'a')).toMatchObject({ status: 'EXPIRED', outcome: 'approve' });
       expect((await meta('a')).status).toBe('PENDING');
       for (let time = 0; time < 2; time++)
         await expect(decide(at, { approval: 'a', ...ann })).rejects.toMatchObject({ code: 'APPROVAL_EXPIRED' });
       expect(await meta('a')).toMatchObject({ status: 'EXPIRED', outcome: 'approve', votes: [] });
-      expect(await head()).toMatchObject({ status: 'READY', work: { wake: 2 } });
+      expect(await head()).toMatchObject({ status: 'READY', work: { eventCount: 2 } });
     });
 
     test('counts in the last millisecond', async () => {
-      const { ask, at, clock } = await open();
-      await ask('a', { timeout: { hours: 1 } });
+      const { requestApproval, at, clock } = await open();
+      await requestApproval('a', { timeout: { hours: 1 } });
       clock.now += HOUR - 1;
       expect((await decide(at, { approval: 'a', ...ann })).approval.meta).toMatchObject({ status: 'APPROVED' });
     });
 
     test('counts once for each member of a group', async () => {
-      const { ask, at, meta } = await open();
-      await ask('a', { approvers: ['group:finance', 'group:legal'], quorum: 2 });
+      const { requestApproval, at, meta } = await open();
+      await requestApproval('a', { approvers: ['group:finance', 'group:legal'], quorum: 2 });
       const groups = ['group:legal', 'group:sales'];
       await decide(at, { approval: 'a', ...ann, groups });
       await decide(at, { approval: 'a', ...ann, groups: ['group:finance'] });
@@ -135,27 +143,29 @@ export function decisionsContract(open: OpenScene): void {
     });
 
     test('is refused for a person who is not an approver', async () => {
-      const { ask, at, records } = await open();
-      await ask('a', { approvers: ['user:ann', 'group:finance'], timeout: { hours: 1 } });
+      const { requestApproval, at, records } = await open();
+      await requestApproval('a', { approvers: ['user:ann', 'group:finance'], timeout: { hours: 1 } });
       const before = await records();
       const eve = { approval: 'a', answer: 'approve' } as const;
-      for (const who of [{ by: 'user:eve' }, { by: 'user:eve', groups: ['group:sales'] }, { by: 'ann' }])
-        await expect(decide(at, { ...eve, ...who })).rejects.toMatchObject({ code: 'NOT_AN_APPROVER' });
-      for (const who of [{ by: 'group:finance' }, { by: '' }, { by: 'user:eve', groups: ['user:ann'] }])
-        await expect(decide(at, { ...eve, ...who })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+      for (const groups of [[], ['group:sales']])
+        await expect(decide(at, { ...eve, by: 'user:eve', groups })).rejects.toMatchObject({ code: 'NOT_AN_APPROVER' });
+      for (const by of ['group:finance', 'ann', 'user:', ''])
+        await expect(decide(at, { ...eve, by: by as Person })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+      for (const groups of [['user:ann'], ['finance'], 'group:finance' as unknown as string[]])
+        await expect(decide(at, { ...eve, by: 'user:eve', groups })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
       expect(await records()).toEqual(before);
     });
 
     test.each([
-      ['with the hash of another request', { shown: 'f'.repeat(64) }, '`shown`'],
+      ['with the hash of another request', { contentHash: 'f'.repeat(64) }, 'has changed since you loaded it'],
       ['with edits of an approval that is not editable', { edits: {} }, 'cannot be edited'],
       ['with a comment that is too long', { comment: 'x'.repeat(10_001) }, '`comment`'],
       ['with edits that are too large', { edits: 'x'.repeat(64 * 1024) }, '`edits`'],
       ['with edits that are not JSON', { edits: { at: new Date(0) } }, '`edits`'],
       ['with edits that JSON cannot express', { edits: [1n] }, '`edits`'],
     ])('is refused %s', async (_, input, message) => {
-      const { ask, at, records } = await open();
-      await ask('a');
+      const { requestApproval, at, records } = await open();
+      await requestApproval('a');
       const before = await records();
       await expect(decide(at, { approval: 'a', ...ann, ...input })).rejects.toMatchObject({
         code: 'INVALID_INPUT',
@@ -165,9 +175,9 @@ export function decisionsContract(open: OpenScene): void {
     });
 
     test('is accepted with long comments of eight people up to the size limit, and always without a comment', async () => {
-      const { ask, at, meta } = await open();
-      const people = Array.from({ length: 8 }, (_, index) => `user:${index}`);
-      await ask('a', { approvers: people, quorum: 8, editable: true });
+      const { requestApproval, at, meta } = await open();
+      const people = Array.from({ length: 8 }, (_, index) => `user:${index}` as const);
+      await requestApproval('a', { approvers: people, quorum: 8, editable: true });
       const refused: string[] = [];
       for (const by of people) {
         const bare = { approval: 'a', by, answer: 'approve' } as const;
@@ -182,8 +192,8 @@ export function decisionsContract(open: OpenScene): void {
     });
 
     test('throws APPROVAL_NOT_FOUND for an unknown run, an unknown approval or a deleted run', async () => {
-      const { ask, at, storage, clock } = await open();
-      await ask('a');
+      const { requestApproval, at, storage, clock } = await open();
+      await requestApproval('a');
       const missing = { code: 'APPROVAL_NOT_FOUND' };
       await expect(decide(at, { approval: 'b', ...ann })).rejects.toMatchObject(missing);
       const nowhere = { ...at, run: 'none', partition: `${at.partition}none` };
@@ -198,10 +208,10 @@ export function decisionsContract(open: OpenScene): void {
     });
 
     test('is refused after a withdrawal, which wakes the run once', async () => {
-      const { ask, at, head, inbox } = await open();
-      await ask('a');
+      const { requestApproval, at, head, inbox } = await open();
+      await requestApproval('a');
       expect((await withdraw(at, 'a', 'not needed')).approval.meta).toMatchObject({
-        ...{ status: 'WITHDRAWN', outcome: 'reject', withdrawnBecause: 'not needed' },
+        ...{ status: 'WITHDRAWN', outcome: 'reject', withdrawalReason: 'not needed' },
       });
       const { work } = await head();
       await withdraw(at, 'a', 'again');
@@ -214,46 +224,46 @@ export function decisionsContract(open: OpenScene): void {
     });
 
     test('is not needed after a cancel, which removes the withdrawn approvals from every inbox', async () => {
-      const { ask, at, storage, inbox, meta } = await open();
-      await ask('a', { approvers: ['user:ann', 'user:bob'] });
-      await ask('b', { approvers: ['user:bob', 'user:eve'] });
-      await ask('c');
+      const { requestApproval, at, storage, inbox, meta } = await open();
+      await requestApproval('a', { approvers: ['user:ann', 'user:bob'] });
+      await requestApproval('b', { approvers: ['user:bob', 'user:eve'] });
+      await requestApproval('c');
       await decide(at, { approval: 'c', ...ann });
       const approvals = await readApprovals(at, ['a', 'none', 'b', 'c', 'a']);
       expect(approvals.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
       await storage.records.commit(withdrawApprovalWrites(at, approvals, 'cancelled'));
-      for (const who of ['user:ann', 'user:bob', 'user:eve']) expect(await inbox(who)).toEqual([]);
+      for (const who of ['user:ann', 'user:bob', 'user:eve'] as const) expect(await inbox(who)).toEqual([]);
       expect([(await meta('a')).status, (await meta('b')).status, (await meta('c')).status]).toEqual([
         ...['WITHDRAWN', 'WITHDRAWN', 'APPROVED'],
       ]);
     });
 
     test('is recorded for a run that is executing', async () => {
-      const { ask, at, head } = await open({ status: 'RUNNING' });
-      await ask('a');
-      const wake = (await head()).work?.wake ?? 0;
+      const { requestApproval, at, head } = await open({ status: 'RUNNING' });
+      await requestApproval('a');
+      const eventCount = (await head()).work?.eventCount ?? 0;
       await decide(at, { approval: 'a', ...ann });
-      expect(await head()).toMatchObject({ status: 'RUNNING', work: { wake: wake + 1 } });
+      expect(await head()).toMatchObject({ status: 'RUNNING', work: { eventCount: eventCount + 1 } });
     });
 
     test('belongs to one request: a second request with the same id is refused', async () => {
-      const { ask, at, storage } = await open();
-      await ask('a');
+      const { requestApproval, at, storage } = await open();
+      await requestApproval('a');
       const cipher = await cipherFor(at, (await readLiveHead(at)).meta);
-      const again = { title: 'Again?', approvers: ['user:eve'] };
-      const writes = await createApprovalWrites(at, cipher, 'a', again, { name: 'pay', ask: 1 });
+      const again = { title: 'Again?', approvers: ['user:eve'] } as const;
+      const writes = await createApprovalWrites(at, cipher, 'a', again, { name: 'pay', requestNumber: 1 });
       expect(await errorOf(storage.records.commit(writes))).toBeInstanceOf(ConditionFailedError);
     });
 
     test('ends reminders, which an operator can send at any time', async () => {
-      const { ask, at, meta, clock } = await open();
-      await ask('a');
+      const { requestApproval, at, meta, clock } = await open();
+      await requestApproval('a');
       clock.now += HOUR;
       await remind(at, 'a');
-      expect(await meta('a')).toMatchObject({ tellAt: clock.now });
+      expect(await meta('a')).toMatchObject({ notifyAt: clock.now });
       await decide(at, { approval: 'a', ...ann });
       expect((await remind(at, 'a')).approval.meta).toMatchObject({ status: 'APPROVED' });
-      expect((await meta('a')).tell).toBeUndefined();
+      expect((await meta('a')).pendingNotification).toBeUndefined();
     });
   });
 }

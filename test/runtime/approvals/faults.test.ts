@@ -12,22 +12,22 @@ const bob = { ...ann, by: 'user:bob' } as const;
 
 describe('an approval whose storage fails', () => {
   test.each<[Fault, number]>([
-    ['answer lost', 1],
+    ['response lost', 1],
     ['fails', 0],
-  ])('is decided once when the decision is retried after "%s"', async (fault, votes) => {
-    const { ask, at, context, head, meta, storage } = await sceneOn(memoryStorage());
-    await ask('a');
-    const wake = (await head()).work?.wake ?? 0;
+  ])('is decided once when the decision is retried after the fault "%s"', async (fault, votes) => {
+    const { requestApproval, at, context, head, meta, storage } = await sceneOn(memoryStorage());
+    await requestApproval('a');
+    const eventCount = (await head()).work?.eventCount ?? 0;
     const failing = context(failingStorage(storage, () => fault, 'STORAGE_UNAVAILABLE'));
     await expect(decide(failing, ann)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
     expect((await meta('a')).votes).toHaveLength(votes);
     expect((await decide(at, ann)).approval.meta).toMatchObject({ status: 'APPROVED', votes: [{ by: 'user:ann' }] });
-    expect(await head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
+    expect(await head()).toMatchObject({ status: 'READY', work: { eventCount: eventCount + 1 } });
   });
 
   test('is notified about again if the result of the first attempt is unknown', async () => {
-    const { ask, at, context, clock, storage } = await sceneOn(memoryStorage());
-    await ask('a');
+    const { requestApproval, at, context, clock, storage } = await sceneOn(memoryStorage());
+    await requestApproval('a');
     const notified: string[] = [];
     const notify = async ({ kind }: { kind: string }) => void notified.push(kind);
     const faults: Fault[] = [undefined, 'fails'];
@@ -38,7 +38,7 @@ describe('an approval whose storage fails', () => {
     clock.now += HOUR;
     await processDueApproval(at, 'a', { notify });
     await processDueApproval(at, 'a', { notify });
-    expect(notified).toEqual(['asked', 'asked']);
+    expect(notified).toEqual(['requested', 'requested']);
   });
 });
 
@@ -49,7 +49,7 @@ describe('concurrent changes of an approval, in any order', () => {
     'bob approves': (at) => decide(at, bob),
     'bob rejects': (at) => decide(at, { ...bob, answer: 'reject' }),
     'an operator withdraws': (at) => withdraw(at, 'a', 'x'),
-    'the sweeper looks': (at) => processDueApproval(at, 'a', { notify: async () => {} }),
+    'the sweeper runs': (at) => processDueApproval(at, 'a', { notify: async () => {} }),
   } as const satisfies Record<string, (at: Parameters<typeof decide>[0]) => Promise<unknown>>;
   type Name = keyof typeof actors;
 
@@ -61,16 +61,16 @@ describe('concurrent changes of an approval, in any order', () => {
       ['ann approves', 'bob approves', 'an operator withdraws'],
       ['APPROVED', 'WITHDRAWN'],
     ],
-    [['ann approves', 'bob approves', 'the sweeper looks'], ['APPROVED']],
+    [['ann approves', 'bob approves', 'the sweeper runs'], ['APPROVED']],
     [
       ['bob rejects', 'an operator withdraws'],
       ['REJECTED', 'WITHDRAWN'],
     ],
-  ])('%j end it once, and wake its run once', async (names, ends) => {
+  ])('end it once and wake its run once: %j', async (names, ends) => {
     for (const choose of choices(60, 7)) {
       const scene = await sceneOn(memoryStorage());
-      await scene.ask('a', { approvers: ['user:ann', 'user:bob'], quorum: 2 });
-      const wake = (await scene.head()).work?.wake ?? 0;
+      await scene.requestApproval('a', { approvers: ['user:ann', 'user:bob'], quorum: 2 });
+      const eventCount = (await scene.head()).work?.eventCount ?? 0;
       const interleaving = new Interleaving(names.length);
       const outcomes = await interleaving.run(
         names.map((name, index) => async () => {
@@ -81,7 +81,7 @@ describe('concurrent changes of an approval, in any order', () => {
       const { status, votes } = await scene.meta('a');
       expect(ends).toContain(status);
       expect(new Set(votes.map(({ by }) => by)).size).toBe(votes.length);
-      expect(await scene.head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
+      expect(await scene.head()).toMatchObject({ status: 'READY', work: { eventCount: eventCount + 1 } });
       expect((await scene.records()).filter(({ key }) => key.startsWith('b'))).toEqual([]);
       for (const outcome of outcomes) {
         if (outcome.status === 'rejected')

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import type { Person } from '../../../lambda/core/approval.ts';
 import { decideByToken, findByToken } from '../../../lambda/runtime/approvals/by-token.ts';
 import { decide } from '../../../lambda/runtime/approvals/decide.ts';
 import { processDueApproval } from '../../../lambda/runtime/approvals/due.ts';
@@ -26,20 +27,39 @@ const tokenIn = (link: string | undefined): string => link?.slice(url.length + 1
 
 export function notificationsContract(open: OpenScene): void {
   describe('processing a due approval', () => {
+    test('fails when a member of a group is not a person, and tries again later', async () => {
+      const { requestApproval, at, meta } = await open();
+      const { notices, people } = recordingNotifier();
+      await requestApproval('a', { approvers: ['group:finance'] });
+      const members = async () => ['bob'];
+      await expect(processDueApproval(at, 'a', { ...people, members })).rejects.toThrow(
+        'Each member of "group:finance" must be "user:" followed by a name, such as "user:ann"; found "bob".',
+      );
+      expect([notices, await meta('a')]).toMatchObject([[], { status: 'PENDING', pendingNotification: 'requested' }]);
+    });
+
     test('notifies each person once, with a link that decides as this person', async () => {
-      const { ask, at, due, clock, meta } = await open();
+      const { requestApproval, at, due, clock, meta } = await open();
       const { notices, people } = recordingNotifier();
       const members = async (group: string) => (group === 'group:finance' ? ['user:bob', 'user:ann'] : []);
-      const approvers = ['user:ann', 'group:finance', 'group:empty'];
-      await ask('a', { approvers, timeout: { hours: 1 }, quorum: 2 }, { agent: 'payer' });
+      const approvers = ['user:ann', 'group:finance', 'group:empty'] as const;
+      await requestApproval('a', { approvers, timeout: { hours: 1 }, quorum: 2 }, { agent: 'payer' });
       expect(await due()).toEqual([approvalKey('a')]);
       expect(await processDueApproval(at, 'a', { ...people, members })).toEqual(['notify']);
       expect(await processDueApproval(at, 'a', { ...people, members })).toEqual([]);
       expect(await due()).toEqual([]);
       expect(notices).toEqual([
         {
-          ...{ kind: 'asked', tenant: at.tenant, run: at.run, agent: 'payer', approval: 'a', name: 'pay', approvers },
-          ...{ title: 'Pay the invoice?', askedAt: new Date(clock.now), deadline: new Date(clock.now + HOUR) },
+          ...{
+            kind: 'requested',
+            tenant: at.tenant,
+            run: at.run,
+            agent: 'payer',
+            approval: 'a',
+            name: 'pay',
+            approvers,
+          },
+          ...{ title: 'Pay the invoice?', requestedAt: new Date(clock.now), deadline: new Date(clock.now + HOUR) },
           isEncrypted: false,
           links: [
             { person: 'user:ann', url: expect.stringMatching(/^https:\/\/example.com\/approve\/[\w-]{43}$/) },
@@ -54,12 +74,12 @@ export function notificationsContract(open: OpenScene): void {
         ['user:ann', undefined],
         ['user:bob', 'group:finance'],
       ]);
-      expect(await meta('a')).toMatchObject({ status: 'APPROVED', told: clock.now });
+      expect(await meta('a')).toMatchObject({ status: 'APPROVED', notifiedAt: clock.now });
     });
 
     test('retries a failed notification with growing delays', async () => {
-      const { ask, at, clock, meta } = await open();
-      await ask('a');
+      const { requestApproval, at, clock, meta } = await open();
+      await requestApproval('a');
       const failing = async () => {
         throw new Error('no mail today');
       };
@@ -68,44 +88,44 @@ export function notificationsContract(open: OpenScene): void {
         expect(await processDueApproval(at, 'a', { notify: failing })).toEqual([]);
         clock.now += pause * MINUTE - 1;
         expect(await processDueApproval(at, 'a', { notify: failing })).toEqual([]);
-        expect((await meta('a')).told).toBeUndefined();
+        expect((await meta('a')).notifiedAt).toBeUndefined();
         clock.now += 1;
       }
       const { notices, people } = recordingNotifier();
       expect(await processDueApproval(at, 'a', people)).toEqual(['notify']);
-      expect(notices).toMatchObject([{ kind: 'asked' }]);
+      expect(notices).toMatchObject([{ kind: 'requested' }]);
     });
 
     test('notifies once if two processes do it at the same time', async () => {
-      const { ask, context } = await open();
-      await ask('a');
+      const { requestApproval, context } = await open();
+      await requestApproval('a');
       const { notices, people } = recordingNotifier();
       await Promise.all([1, 2, 3].map(() => processDueApproval(context(), 'a', people)));
       expect(notices).toHaveLength(1);
     });
 
     test('drops notifications if there is no notifier', async () => {
-      const { ask, at, due, inbox, meta } = await open();
-      await ask('a');
+      const { requestApproval, at, due, inbox, meta } = await open();
+      await requestApproval('a');
       expect(await processDueApproval(at, 'a', undefined)).toEqual(['notify']);
       expect(await due()).toEqual([]);
       expect(await inbox('user:ann')).toEqual(['a']);
-      expect((await meta('a')).told).toBeUndefined();
+      expect((await meta('a')).notifiedAt).toBeUndefined();
     });
 
     test('records no notification if somebody decided in the meantime', async () => {
-      const { ask, at, meta } = await open();
-      await ask('a');
+      const { requestApproval, at, meta } = await open();
+      await requestApproval('a');
       const notify = async () => void (await decide(at, { approval: 'a', by: 'user:ann', answer: 'approve' }));
       expect(await processDueApproval(at, 'a', { notify })).toEqual(['notify']);
       expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
-      expect((await meta('a')).told).toBeUndefined();
+      expect((await meta('a')).notifiedAt).toBeUndefined();
     });
 
     test('reminds people who have not voted', async () => {
-      const { ask, at, clock } = await open();
+      const { requestApproval, at, clock } = await open();
       const { notices, people } = recordingNotifier();
-      await ask('a', { approvers: ['user:ann', 'user:bob'], quorum: 2, remindAfter: { hours: 1 } });
+      await requestApproval('a', { approvers: ['user:ann', 'user:bob'], quorum: 2, remindAfter: { hours: 1 } });
       await processDueApproval(at, 'a', people);
       await decide(at, { approval: 'a', by: 'user:ann', answer: 'approve' });
       clock.now += HOUR;
@@ -113,54 +133,58 @@ export function notificationsContract(open: OpenScene): void {
       clock.now += 5 * HOUR;
       expect(await processDueApproval(at, 'a', people)).toEqual(['remind', 'notify']);
       expect(notices.map(({ kind, links }) => [kind, links.map(({ person }) => person)])).toEqual([
-        ['asked', ['user:ann', 'user:bob']],
+        ['requested', ['user:ann', 'user:bob']],
         ['reminder', ['user:bob']],
         ['reminder', ['user:bob']],
       ]);
     });
 
     test('escalates, which puts the approval into more inboxes', async () => {
-      const { ask, at, clock, inbox, due, head } = await open();
+      const { requestApproval, at, clock, inbox, due, head } = await open();
       const { notices, people } = recordingNotifier();
-      await ask('a', { timeout: { hours: 1 }, onTimeout: 'escalate', escalateTo: ['user:eve', 'group:board'] });
+      await requestApproval('a', {
+        timeout: { hours: 1 },
+        onTimeout: 'escalate',
+        escalateTo: ['user:eve', 'group:board'],
+      });
       await processDueApproval(at, 'a', people);
       expect(await inbox('user:eve')).toEqual([]);
       clock.now += HOUR;
       expect(await due()).toContain(approvalKey('a'));
       expect(await processDueApproval(at, 'a', people)).toEqual(['escalate', 'notify']);
-      for (const who of ['user:ann', 'user:eve', 'group:board']) expect(await inbox(who)).toEqual(['a']);
-      expect(notices[1]).toMatchObject({ kind: 'escalation', deadline: new Date(clock.now + HOUR) });
+      for (const person of ['user:ann', 'user:eve', 'group:board'] as const) expect(await inbox(person)).toEqual(['a']);
+      expect(notices[1]).toMatchObject({ kind: 'escalated', deadline: new Date(clock.now + HOUR) });
       expect((await head()).status).toBe('WAITING_FOR_APPROVAL');
       clock.now += HOUR;
       expect(await processDueApproval(at, 'a', people)).toEqual(['expire']);
       expect((await head()).status).toBe('READY');
-      for (const who of ['user:ann', 'user:eve', 'group:board']) expect(await inbox(who)).toEqual([]);
+      for (const person of ['user:ann', 'user:eve', 'group:board'] as const) expect(await inbox(person)).toEqual([]);
     });
 
     test('expires the approval at the deadline, and wakes the run once', async () => {
-      const { ask, context, at, clock, head, meta, due } = await open();
-      await ask('a', { timeout: { hours: 1 }, onTimeout: 'fail' });
+      const { requestApproval, context, at, clock, head, meta, due } = await open();
+      await requestApproval('a', { timeout: { hours: 1 }, onTimeout: 'fail' });
       await processDueApproval(at, 'a', undefined);
-      const wake = (await head()).work?.wake ?? 0;
+      const eventCount = (await head()).work?.eventCount ?? 0;
       clock.now += HOUR;
       const done = await Promise.all([1, 2, 3].map(() => processDueApproval(context(), 'a', undefined)));
       expect(done.flat()).toEqual(['expire']);
       expect(await meta('a')).toMatchObject({ status: 'EXPIRED', outcome: 'fail' });
-      expect(await head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
+      expect(await head()).toMatchObject({ status: 'READY', work: { eventCount: eventCount + 1 } });
       expect(await due()).toEqual([]);
     });
 
     test('expires an encrypted approval without its key', async () => {
-      const { ask, context, clock, meta } = await open({ keys });
-      await ask('a', { timeout: { hours: 1 } });
+      const { requestApproval, context, clock, meta } = await open({ keys });
+      await requestApproval('a', { timeout: { hours: 1 } });
       clock.now += HOUR;
       expect(await processDueApproval({ ...context(), keys: undefined }, 'a', undefined)).toEqual(['expire']);
       expect(await meta('a')).toMatchObject({ status: 'EXPIRED' });
     });
 
     test('does nothing for an approval that is gone', async () => {
-      const { ask, at, storage, clock } = await open();
-      await ask('a');
+      const { requestApproval, at, storage, clock } = await open();
+      await requestApproval('a');
       await createCheckpointStore(storage, { tenant: at.tenant, clock: clock.read }).delete(at.run);
       expect(await processDueApproval(at, 'a', recordingNotifier().people)).toEqual([]);
       expect(await processDueApproval(at, 'never', recordingNotifier().people)).toEqual([]);
@@ -168,18 +192,18 @@ export function notificationsContract(open: OpenScene): void {
   });
 
   describe('an approval link', () => {
-    const linkTo = async (scene: Awaited<ReturnType<OpenScene>>, person = 'user:ann', hours = 24) => {
+    const linkTo = async (scene: Awaited<ReturnType<OpenScene>>, person: Person = 'user:ann', hours = 24) => {
       const { tenant, run } = scene.at;
       return linkFor(scene.at, { tenant, run, approval: 'a', person, expiresAt: scene.clock.now + hours * HOUR });
     };
 
     test('finds and decides its approval from any tenant, and finds the outcome afterwards', async () => {
       const scene = await open();
-      await scene.ask('a', { approvers: ['user:ann', 'user:bob'] });
+      await scene.requestApproval('a', { approvers: ['user:ann', 'user:bob'] });
       const [token, again, toBob] = [await linkTo(scene), await linkTo(scene), await linkTo(scene, 'user:bob')];
       const elsewhere = { ...scene.context(), tenant: 'another' };
-      const { shown } = (await findByToken(elsewhere, token)).approval.meta;
-      await decideByToken(elsewhere, token, { answer: 'approve', comment: 'ok', shown });
+      const { contentHash } = (await findByToken(elsewhere, token)).approval.meta;
+      await decideByToken(elsewhere, token, { answer: 'approve', comment: 'ok', contentHash });
       for (const link of [token, again, toBob]) {
         const view = await toApprovalView(await findByToken(elsewhere, link));
         expect(view).toMatchObject({ status: 'APPROVED', votes: [{ comment: 'ok' }] });
@@ -197,7 +221,7 @@ export function notificationsContract(open: OpenScene): void {
 
     test('decides only as the person it was made for', async () => {
       const scene = await open();
-      await scene.ask('a', { approvers: ['user:ann', 'user:bob'], quorum: 2 });
+      await scene.requestApproval('a', { approvers: ['user:ann', 'user:bob'], quorum: 2 });
       const token = await linkTo(scene);
       const forged = { answer: 'approve', by: 'user:bob', approval: 'b', groups: ['group:x'] } as const;
       await decideByToken(scene.at, token, forged);
@@ -211,8 +235,8 @@ export function notificationsContract(open: OpenScene): void {
     test('fails with the same error if it is forged, malformed, revoked, expired or of a deleted run', async () => {
       const scene = await open();
       const second = await scene.other('run 2');
-      await scene.ask('a');
-      await second.ask('a');
+      await scene.requestApproval('a');
+      await second.requestApproval('a');
       const [revoked, ofDeleted, expired] = [
         await linkTo(scene),
         await linkTo(second),
@@ -245,7 +269,7 @@ export function notificationsContract(open: OpenScene): void {
 
     test('does not work for another run under the id of a deleted one', async () => {
       const scene = await open();
-      await scene.ask('a');
+      await scene.requestApproval('a');
       const token = await linkTo(scene, 'user:ann', 24 * 30);
       const { tenant, run } = scene.at;
       const store = createCheckpointStore(scene.storage, { tenant, clock: scene.clock.read });
@@ -253,7 +277,7 @@ export function notificationsContract(open: OpenScene): void {
       scene.clock.now += 2 * DAY;
       await store.sweep();
       const next = await scene.other(run);
-      await next.ask('a');
+      await next.requestApproval('a');
       const uses = [findByToken(scene.at, token), decideByToken(scene.at, token, { answer: 'approve' })];
       for (const error of await Promise.all(uses.map(errorOf)))
         expect(error).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
@@ -262,7 +286,7 @@ export function notificationsContract(open: OpenScene): void {
 
     test('does not decide for another run that was started under the same id in the meantime', async () => {
       const scene = await open();
-      await scene.ask('a');
+      await scene.requestApproval('a');
       const found = await findByToken(scene.at, await linkTo(scene));
       const { tenant, run } = scene.at;
       const store = createCheckpointStore(scene.storage, { tenant, clock: scene.clock.read });
@@ -270,7 +294,7 @@ export function notificationsContract(open: OpenScene): void {
       scene.clock.now += 2 * DAY;
       await store.sweep();
       const next = await scene.other(run);
-      await next.ask('a');
+      await next.requestApproval('a');
       const decision = decide(found.at, { approval: 'a', by: 'user:ann', answer: 'approve' }, found);
       await expect(decision).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
       expect(await next.meta('a')).toMatchObject({ status: 'PENDING', votes: [] });
@@ -278,7 +302,7 @@ export function notificationsContract(open: OpenScene): void {
 
     test('does not reveal that the key of its run was destroyed', async () => {
       const scene = await open({ keys });
-      await scene.ask('a');
+      await scene.requestApproval('a');
       const token = await linkTo(scene);
       const { tenant, run } = scene.at;
       await createCheckpointStore(scene.storage, { tenant, clock: scene.clock.read, keys }).shred(run);
@@ -292,19 +316,19 @@ export function notificationsContract(open: OpenScene): void {
 
     test('is always looked up, and stored only as a hash', async () => {
       const scene = await open();
-      await scene.ask('a');
+      await scene.requestApproval('a');
       const token = await linkTo(scene);
-      const asked: string[] = [];
+      const partitions: string[] = [];
       const { records } = scene.storage;
       const read: typeof records.read = (partition, names) => {
-        asked.push(partition);
+        partitions.push(partition);
         return records.read(partition, names);
       };
       const at = { ...scene.context(), records: { ...records, read } };
       for (const wrong of ['', 'x', 'A'.repeat(43)]) await errorOf(resolveToken(at, wrong));
-      expect(asked).toHaveLength(3);
+      expect(partitions).toHaveLength(3);
       await resolveToken(at, token);
-      const kept = asked[3] ?? '';
+      const kept = partitions[3] ?? '';
       expect(JSON.stringify((await records.range(kept)).records)).not.toContain(token);
     });
   });

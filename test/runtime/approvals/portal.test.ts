@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Approver } from '../../../lambda/core/approval.ts';
 import { agent, approvals } from '../../../lambda/index.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
 import { testAgents } from '../../../lambda/testing.ts';
@@ -17,12 +18,12 @@ const payments = agent({
   },
 });
 
-it('decides approvals without the code of the agent, by name and by link', async () => {
+it('a portal decides approvals without the code of the agent, by name and by link', async () => {
   const storage = memoryStorage();
   const world = testAgents(payments, { storage });
   const run = await world.start({}, { id: 'p-1' });
   const portal = approvals({ storage, clock: world.clock });
-  const inboxOf = async (person: string) => {
+  const inboxOf = async (person: Approver) => {
     const found: string[] = [];
     for await (const { run: of, title } of portal.inbox(person)) found.push(`${of}: ${title}`);
     return found;
@@ -47,7 +48,14 @@ it('decides approvals without the code of the agent, by name and by link', async
   expect(await run.result()).toEqual({ approved: true, by: ['user:ann', 'user:bob'] });
 });
 
-it('lists at most as many approvals of an inbox as the limit says, and refuses a limit of 0', async () => {
+it('a portal refuses an inbox of somebody who cannot be an approver', async () => {
+  const portal = approvals({ storage: memoryStorage() });
+  await expect(Array.fromAsync(portal.inbox('ann' as Approver))).rejects.toThrow(
+    'The owner of an inbox must be "user:" or "group:" followed by a name',
+  );
+});
+
+it('a portal lists an inbox up to the given limit, and refuses a limit of 0', async () => {
   const storage = memoryStorage();
   const world = testAgents(payments, { storage });
   for (const id of ['p-1', 'p-2', 'p-3']) await world.start({}, { id });

@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
-import { type ApprovalRequest, checkApprovalRequest } from '../../../lambda/core/approval.ts';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { type ApprovalRequest, type Approver, checkApprovalRequest } from '../../../lambda/core/approval.ts';
+import type { DecideInput } from '../../../lambda/runtime/approvals/decide-input.ts';
 
 const people = (count: number) => Array.from({ length: count }, (_, index) => `user:${index}`);
 const check = (request: object) =>
@@ -22,8 +23,20 @@ describe('a request for an approval', () => {
     expect(check({ escalateTo: people(20), escalateAfter: { hours: 1 } }).escalateTo).toHaveLength(20);
   });
 
+  test('takes people and groups, in its type too', () => {
+    const request = { title: 'Pay?', approvers: ['user:ann', 'group:finance'], escalateTo: ['user:boss'] } as const;
+    expect(checkApprovalRequest({ ...request, timeout: { hours: 1 } })).toMatchObject({
+      approvers: ['user:ann', 'group:finance'],
+      escalateTo: ['user:boss'],
+    });
+    expectTypeOf(request).toExtend<ApprovalRequest>();
+    expectTypeOf<ApprovalRequest['approvers'][number]>().toEqualTypeOf<Approver>();
+    expectTypeOf<'ann'>().not.toExtend<Approver>();
+    expectTypeOf<DecideInput['by']>().toEqualTypeOf<`user:${string}`>();
+  });
+
   test('ignores fields that are not terms', () => {
-    expect(() => check({ recheck: () => 1, same: 2, maxAsks: 'x', key: null })).not.toThrow();
+    expect(() => check({ recheck: () => 1, same: 2, maxRequests: 'x', key: null })).not.toThrow();
   });
 
   test.each([
@@ -31,20 +44,32 @@ describe('a request for an approval', () => {
     ['an empty title', { title: '' }, '`title`'],
     ['a title of 501 characters', { title: 'x'.repeat(501) }, '`title`'],
     ['no approvers', { approvers: [] }, '`approvers`'],
-    ['approvers that are no list', { approvers: 'user:ann' }, '`approvers`'],
+    ['approvers that are not a list', { approvers: 'user:ann' }, '`approvers`'],
     ['41 approvers', { approvers: people(41) }, '`approvers`'],
-    ['an approver twice', { approvers: ['user:a', 'user:a'] }, 'without duplicates'],
+    ['an approver who is listed twice', { approvers: ['user:a', 'user:a'] }, 'without duplicates'],
     ['an approver without a name', { approvers: [''] }, 'approver id'],
     ['an approver that is not text', { approvers: [7] }, 'approver id'],
     ['an approver of more than 256 bytes', { approvers: ['é'.repeat(129)] }, '256 bytes'],
-    ['a group without a name', { approvers: ['group:'] }, 'group'],
+    [
+      'an approver without a prefix',
+      { approvers: ['user:bob', 'ann'] },
+      'Each of `approvers` must be "user:" or "group:" followed by a name: write "user:ann" for a person, or "group:finance" for all members of a group; found "ann".',
+    ],
+    ['an approver with another prefix', { approvers: ['role:admin'] }, 'Each of `approvers`'],
+    ['a person without a name', { approvers: ['user:'] }, 'Each of `approvers`'],
+    ['a group without a name', { approvers: ['group:'] }, 'Each of `approvers`'],
+    [
+      'an escalation to someone without a prefix',
+      { escalateTo: ['boss'], timeout: { hours: 1 } },
+      'Each of `escalateTo` must be "user:" or "group:"',
+    ],
     ['a quorum of 0', { quorum: 0 }, '`quorum`'],
-    ['half a quorum', { quorum: 0.5 }, '`quorum`'],
+    ['a fractional quorum', { quorum: 0.5 }, '`quorum`'],
     ['a quorum above the number of approvers', { quorum: 2 }, '`quorum`'],
     ['a timeout of 0', { timeout: { hours: 0 } }, '`timeout`'],
     ['a timeout that is not a duration', { timeout: 60 }, '`timeout`'],
-    ['reminders without a pause', { remindAfter: { milliseconds: 0 } }, '`remindAfter`'],
-    ['21 to escalate to', { escalateTo: people(21), escalateAfter: { hours: 1 } }, '`escalateTo`'],
+    ['reminders without an interval', { remindAfter: { milliseconds: 0 } }, '`remindAfter`'],
+    ['21 people to escalate to', { escalateTo: people(21), escalateAfter: { hours: 1 } }, '`escalateTo`'],
     ['an escalation without people', { escalateAfter: { hours: 1 } }, '`escalateAfter`'],
     ['an escalation without a time', { escalateTo: ['user:b'] }, '`escalateTo`'],
     [

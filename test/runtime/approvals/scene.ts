@@ -6,7 +6,7 @@ import { cipherFor } from '../../../lambda/checkpoints/encryption/cipher-for.ts'
 import type { KeyRing } from '../../../lambda/checkpoints/encryption/key-ring.ts';
 import type { HeadMeta } from '../../../lambda/checkpoints/format/meta.ts';
 import { readLiveHead } from '../../../lambda/checkpoints/read-head.ts';
-import type { ApprovalMeta, ApprovalRequest } from '../../../lambda/core/approval.ts';
+import type { ApprovalMeta, ApprovalRequest, Approver } from '../../../lambda/core/approval.ts';
 import { toPartition } from '../../../lambda/core/ids.ts';
 import {
   type ApprovalOrigin,
@@ -30,11 +30,11 @@ export interface ApprovalScene {
   context(storage?: Storage): RunContext;
   /** Another run of the same tenant. */
   other(run: string): Promise<ApprovalScene>;
-  ask(id: string, request?: Partial<ApprovalRequest>, by?: Partial<ApprovalOrigin>): Promise<void>;
+  requestApproval(id: string, request?: Partial<ApprovalRequest>, by?: Partial<ApprovalOrigin>): Promise<void>;
   meta(id: string): Promise<ApprovalMeta>;
   head(): Promise<HeadMeta>;
   /** The ids of the approvals in a person's inbox. */
-  inbox(approver: string, groups?: readonly string[]): Promise<readonly string[]>;
+  inbox(approver: Approver, groups?: readonly string[]): Promise<readonly string[]>;
   /** All records of the run. */
   records(): Promise<readonly StoredRecord[]>;
   /** The keys of the run's records that are due now. */
@@ -43,7 +43,7 @@ export interface ApprovalScene {
 
 /** Creates an approval link; returns its token. */
 export async function linkFor(at: RunContext, link: ApprovalLink): Promise<string> {
-  const { token, write } = createToken(at, link, (await readLiveHead(at)).meta.born);
+  const { token, write } = createToken(at, link, (await readLiveHead(at)).meta.uid);
   await at.records.commit([write]);
   return token;
 }
@@ -73,10 +73,10 @@ export async function sceneOn(storage: Storage, options: SceneOptions = {}): Pro
     at,
     context,
     other: (name) => sceneOn(storage, { ...options, tenant, clock, run: name }),
-    async ask(id, request = {}, by = {}) {
+    async requestApproval(id, request = {}, by = {}) {
       const cipher = await cipherFor(at, (await readLiveHead(at)).meta);
-      const asked = { title: 'Pay the invoice?', approvers: ['user:ann'], ...request };
-      const writes = await createApprovalWrites(at, cipher, id, asked, { name: 'pay', ask: 1, ...by });
+      const fields: ApprovalRequest = { title: 'Pay the invoice?', approvers: ['user:ann'], ...request };
+      const writes = await createApprovalWrites(at, cipher, id, fields, { name: 'pay', requestNumber: 1, ...by });
       await wakeRun(at, async ({ meta: { work } }) => ({
         writes,
         work: { approvals: [...(work?.approvals ?? []), id] },

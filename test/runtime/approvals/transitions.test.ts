@@ -11,6 +11,7 @@ import {
   markNotified,
   matchApprover,
   newApproval,
+  type Person,
   remind,
   startNotifyAttempt,
   withdraw,
@@ -21,40 +22,41 @@ const START = Date.UTC(2030, 0, 1);
 
 const approval = (request: Partial<ApprovalRequest> = {}): ApprovalMeta =>
   newApproval(
-    { name: 'pay', ask: 1, shown: 'ab' },
+    { name: 'pay', requestNumber: 1, contentHash: 'ab' },
     checkApprovalRequest({ title: 'Pay?', approvers: ['user:ann', 'user:bob'], ...request }),
     START,
   );
 
-const says = (by: string, answer: 'approve' | 'reject', at = START + 1) => ({ by, answer, at });
-const notified = (meta: ApprovalMeta, now: number) => (meta.tell ? markNotified(meta, meta.tell, now) : meta);
+const vote = (by: Person, answer: 'approve' | 'reject', at = START + 1) => ({ by, answer, at });
+const notified = (meta: ApprovalMeta, now: number) =>
+  meta.pendingNotification ? markNotified(meta, meta.pendingNotification, now) : meta;
 
 describe('a vote', () => {
   test('approves only when the quorum is reached', () => {
-    const first = castVote(approval({ quorum: 2 }), says('user:ann', 'approve'));
+    const first = castVote(approval({ quorum: 2 }), vote('user:ann', 'approve'));
     expect(first).toMatchObject({ status: 'PENDING', votes: [{ by: 'user:ann' }] });
     expect(first.outcome).toBeUndefined();
-    const second = castVote(first, says('user:bob', 'approve', START + 2));
+    const second = castVote(first, vote('user:bob', 'approve', START + 2));
     expect(second).toMatchObject({ status: 'APPROVED', outcome: 'approve', endedAt: START + 2 });
-    expect(second.tell).toBeUndefined();
+    expect(second.pendingNotification).toBeUndefined();
     expect(dueAt(second)).toBeUndefined();
   });
 
   test('rejects alone, for any quorum', () => {
-    const first = castVote(approval({ quorum: 2 }), says('user:ann', 'approve'));
-    expect(castVote(first, says('user:bob', 'reject'))).toMatchObject({ status: 'REJECTED', outcome: 'reject' });
+    const first = castVote(approval({ quorum: 2 }), vote('user:ann', 'approve'));
+    expect(castVote(first, vote('user:bob', 'reject'))).toMatchObject({ status: 'REJECTED', outcome: 'reject' });
   });
 
   test('counts once per person, by name or through a group', () => {
     const open = approval({ approvers: ['group:a', 'group:b'], quorum: 2 });
-    const first = castVote(open, { ...says('user:ann', 'approve'), as: 'group:a' });
+    const first = castVote(open, { ...vote('user:ann', 'approve'), as: 'group:a' });
     expect(first.votes).toHaveLength(1);
-    expect(castVote(first, { ...says('user:ann', 'approve'), as: 'group:b' })).toBe(first);
+    expect(castVote(first, { ...vote('user:ann', 'approve'), as: 'group:b' })).toBe(first);
   });
 
   test('is refused if the person voted differently before, while others can still vote', () => {
-    const first = castVote(approval({ quorum: 2 }), says('user:ann', 'approve'));
-    expect(() => castVote(first, says('user:ann', 'reject'))).toThrow(
+    const first = castVote(approval({ quorum: 2 }), vote('user:ann', 'approve'));
+    expect(() => castVote(first, vote('user:ann', 'reject'))).toThrow(
       expect.objectContaining({
         code: 'APPROVAL_DECIDED',
         message: expect.stringContaining('user:ann voted approve at 2030-01-01T00:00:00.001Z'),
@@ -63,47 +65,50 @@ describe('a vote', () => {
   });
 
   test('returns the recorded one if it is repeated after the end, and is refused if it differs', () => {
-    const done = castVote(approval(), says('user:ann', 'approve'));
-    expect(castVote(done, says('user:ann', 'approve', START + 9))).toBe(done);
-    expect(castVote(done, says('user:bob', 'approve'))).toBe(done);
-    expect(() => castVote(done, says('user:bob', 'reject'))).toThrow(
+    const done = castVote(approval(), vote('user:ann', 'approve'));
+    expect(castVote(done, vote('user:ann', 'approve', START + 9))).toBe(done);
+    expect(castVote(done, vote('user:bob', 'approve'))).toBe(done);
+    expect(() => castVote(done, vote('user:bob', 'reject'))).toThrow(
       expect.objectContaining({ code: 'APPROVAL_DECIDED', message: expect.stringContaining('user:ann') }),
     );
   });
 
   test('stays recorded if it was overruled', () => {
-    const first = castVote(approval({ quorum: 2 }), says('user:ann', 'approve'));
-    const done = castVote(first, says('user:bob', 'reject'));
-    expect(castVote(done, says('user:ann', 'approve'))).toBe(done);
+    const first = castVote(approval({ quorum: 2 }), vote('user:ann', 'approve'));
+    const done = castVote(first, vote('user:bob', 'reject'));
+    expect(castVote(done, vote('user:ann', 'approve'))).toBe(done);
   });
 
   test('counts a millisecond before the deadline, but not at the deadline', () => {
     const open = approval({ timeout: { hours: 1 } });
-    expect(castVote(open, says('user:ann', 'approve', START + HOUR - 1)).status).toBe('APPROVED');
+    expect(castVote(open, vote('user:ann', 'approve', START + HOUR - 1)).status).toBe('APPROVED');
     for (const late of [START + HOUR, START + HOUR + 1])
-      expect(() => castVote(open, says('user:ann', 'approve', late))).toThrow(
+      expect(() => castVote(open, vote('user:ann', 'approve', late))).toThrow(
         expect.objectContaining({ code: 'APPROVAL_EXPIRED' }),
       );
   });
 
   test('is refused for an expired or withdrawn approval, even if it equals the outcome', () => {
     const expired = expire(approval({ timeout: { hours: 1 }, onTimeout: 'approve' }), START + HOUR);
-    expect(() => castVote(expired, says('user:ann', 'approve'))).toThrow(
-      expect.objectContaining({ code: 'APPROVAL_EXPIRED' }),
+    expect(() => castVote(expired, vote('user:ann', 'approve'))).toThrow(
+      expect.objectContaining({
+        code: 'APPROVAL_EXPIRED',
+        message: expect.stringContaining('expired at 2030-01-01T01:00:00.000Z'),
+      }),
     );
     const withdrawn = withdraw(approval(), 'the run was cancelled', START + 5);
-    expect(() => castVote(withdrawn, says('user:ann', 'reject'))).toThrow(
+    expect(() => castVote(withdrawn, vote('user:ann', 'reject'))).toThrow(
       expect.objectContaining({
         code: 'APPROVAL_WITHDRAWN',
-        message: expect.stringContaining('the run was cancelled'),
+        message: expect.stringContaining('withdrawn at 2030-01-01T00:00:00.005Z: the run was cancelled. No'),
       }),
     );
   });
 
   test('is refused for a person who is not an approver, without any details', () => {
-    const done = castVote(approval(), says('user:ann', 'approve'));
+    const done = castVote(approval(), vote('user:ann', 'approve'));
     for (const meta of [approval(), done, withdraw(approval(), 'x', START)])
-      expect(() => castVote(meta, says('user:eve', 'approve'))).toThrow(
+      expect(() => castVote(meta, vote('user:eve', 'approve'))).toThrow(
         expect.objectContaining({ code: 'NOT_AN_APPROVER' }),
       );
   });
@@ -122,7 +127,7 @@ describe('an approver', () => {
   test('is never a group, or a name passed as a group', () => {
     expect(matchApprover(meta, 'group:finance', ['group:finance'])).toBeUndefined();
     expect(matchApprover(meta, 'user:bob', ['user:ann'])).toBeUndefined();
-    expect(() => castVote(meta, { ...says('user:bob', 'approve'), as: 'user:ann' })).toThrow(
+    expect(() => castVote(meta, { ...vote('user:bob', 'approve'), as: 'user:ann' })).toThrow(
       expect.objectContaining({ code: 'NOT_AN_APPROVER' }),
     );
   });
@@ -143,14 +148,17 @@ describe('the next due action', () => {
       return pause / MINUTE;
     });
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
-    const done = markNotified(meta, 'asked', now);
-    expect(done).toMatchObject({ told: now, tell: undefined, tellTries: undefined });
+    const done = markNotified(meta, 'requested', now);
+    expect(done).toMatchObject({ notifiedAt: now, pendingNotification: undefined, notifyAttempts: undefined });
     expect(dueAt(done)).toBeUndefined();
   });
 
   test('stays a notification that became due while another one was sent', () => {
     const meta = escalate(approval({ escalateTo: ['user:eve'], escalateAfter: { hours: 1 } }), START + HOUR);
-    expect(markNotified(meta, 'asked', START + HOUR)).toMatchObject({ tell: 'escalation', told: START + HOUR });
+    expect(markNotified(meta, 'requested', START + HOUR)).toMatchObject({
+      pendingNotification: 'escalated',
+      notifiedAt: START + HOUR,
+    });
   });
 
   test('is a reminder at each interval, and one for all that were missed', () => {
@@ -159,7 +167,7 @@ describe('the next due action', () => {
     expect(dueAction(meta, START + 2 * HOUR - 1)).toBeUndefined();
     expect(dueAction(meta, START + 2 * HOUR)).toBe('remind');
     const first = remind(meta, START + 2 * HOUR);
-    expect(first).toMatchObject({ tell: 'reminder', reminders: 1 });
+    expect(first).toMatchObject({ pendingNotification: 'reminder', reminders: 1 });
     expect(dueAction(first, START + 2 * HOUR)).toBe('notify');
     expect(dueAt(notified(first, START + 2 * HOUR))).toBe(START + 4 * HOUR);
     const late = remind(notified(first, START + 2 * HOUR), START + 9 * HOUR);
@@ -169,7 +177,7 @@ describe('the next due action', () => {
 
   test('is the first notification instead of a reminder until people have been notified', () => {
     expect(remind(approval({ remindAfter: { hours: 1 } }), START + HOUR)).toMatchObject({
-      tell: 'asked',
+      pendingNotification: 'requested',
       reminders: 1,
     });
   });
@@ -181,12 +189,12 @@ describe('the next due action', () => {
     const more = escalate(meta, START + 2 * HOUR);
     expect(more).toMatchObject({
       approvers: ['user:ann', 'user:bob', 'user:eve'],
-      tell: 'escalation',
+      pendingNotification: 'escalated',
       deadline: START + 4 * HOUR,
     });
     expect(escalate(more, START + 3 * HOUR)).toBe(more);
     expect(dueAt(notified(more, START + 2 * HOUR))).toBe(START + 4 * HOUR);
-    expect(castVote(more, says('user:eve', 'approve')).status).toBe('APPROVED');
+    expect(castVote(more, vote('user:eve', 'approve')).status).toBe('APPROVED');
   });
 
   test('is an escalation at the given time, also without a timeout', () => {
@@ -204,7 +212,7 @@ describe('the next due action', () => {
     expect(dueAction(more, START + 2 * HOUR)).toBe('expire');
     expect(expire(more, START + 2 * HOUR)).toMatchObject({ status: 'EXPIRED', outcome: 'reject' });
     // A vote before the sweep counts as one within the extended time.
-    expect(castVote(meta, says('user:eve', 'approve', START + HOUR))).toMatchObject({
+    expect(castVote(meta, vote('user:eve', 'approve', START + HOUR))).toMatchObject({
       status: 'APPROVED',
       escalatedAt: START + HOUR,
     });
@@ -215,14 +223,14 @@ describe('the next due action', () => {
     (onTimeout) => {
       const meta = notified(approval({ timeout: { hours: 1 }, onTimeout }), START);
       expect(dueAction(meta, START + HOUR)).toBe('expire');
-      const over = expire(meta, START + 3 * HOUR);
-      expect(over).toMatchObject({ status: 'EXPIRED', outcome: onTimeout, endedAt: START + HOUR });
-      expect(dueAt(over)).toBeUndefined();
+      const expired = expire(meta, START + 3 * HOUR);
+      expect(expired).toMatchObject({ status: 'EXPIRED', outcome: onTimeout, endedAt: START + HOUR });
+      expect(dueAt(expired)).toBeUndefined();
     },
   );
 
   test('does not exist for an ended approval, whose status is final', () => {
-    const done = castVote(approval({ timeout: { hours: 1 }, remindAfter: { minutes: 1 } }), says('user:ann', 'reject'));
+    const done = castVote(approval({ timeout: { hours: 1 }, remindAfter: { minutes: 1 } }), vote('user:ann', 'reject'));
     expect(dueAction(done, START + 9 * HOUR)).toBeUndefined();
     for (const change of [expire(done, START), withdraw(done, 'x', START), remind(done, START), escalate(done, START)])
       expect(change).toBe(done);

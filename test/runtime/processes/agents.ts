@@ -31,7 +31,7 @@ export interface SomeAgent extends Omit<Agent<never>, 'with' | 'store'> {
 /** The version of the deployment that a process runs. */
 export type Code = 1 | 3;
 
-export const APPROVERS = Array.from({ length: 10 }, (_, i) => `user:${i}`);
+export const APPROVERS = Array.from({ length: 10 }, (_, i) => `user:${i}` as const);
 
 /** The agents of the processes; they append their side effects to a file. */
 export function agentsOf(file: string, code: Code, options: AgentOptions): ReadonlyMap<string, SomeAgent> {
@@ -67,7 +67,7 @@ export function agentsOf(file: string, code: Code, options: AgentOptions): Reado
       });
       const paid = await ctx.step('pay', effect(ctx.run, 'pay'), { undo: () => undefined });
       await ctx.sleep('cool down', { hours: 2 });
-      const gate = await ctx.waitForSignal<string>('gate');
+      const gate = (await ctx.waitForSignal('gate')) as string;
       const { pass } = await ctx.step('print', (step) => ({
         pass: ctx.payload(`Gate ${gate}, ${effect(ctx.run, 'print')(step)}`),
       }));
@@ -132,7 +132,7 @@ const chatThree = (effect: Effects) =>
         draft.messages.push({ text: hello });
         draft.count += 1;
       });
-      const reply = await ctx.waitForSignal<string>('reply');
+      const reply = (await ctx.waitForSignal('reply')) as string;
       await ctx.update((draft) => {
         draft.messages.push({ text: reply });
         draft.count += 1;

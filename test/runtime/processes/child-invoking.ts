@@ -91,7 +91,7 @@ const clock: Clock = {
 const agents = agentsOf(env.EFFECTS_FILE ?? '', env.CODE === '1' ? 1 : 3, {
   storage: withPauses(await openStorage()),
   clock,
-  chance: () => 0.5,
+  random: () => 0.5,
   log: () => {},
   deliver: async (delivery) => void delivered.push(delivery),
   probe: (moment, _, step) => void pauseAt(`${moment} ${step}`),

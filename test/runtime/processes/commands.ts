@@ -1,4 +1,4 @@
-import type { VoteAnswer } from '../../../lambda/core/approval.ts';
+import type { Person, VoteAnswer } from '../../../lambda/core/approval.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 
 /** A command for a process. */
@@ -12,16 +12,16 @@ export type Command = {
 } & (
   | { readonly do: 'start'; readonly input: unknown }
   | { readonly do: 'invoke'; readonly by: string; readonly seconds: number }
-  | { readonly do: 'decide'; readonly approval: string; readonly by: string; readonly answer: VoteAnswer }
+  | { readonly do: 'decide'; readonly approval: string; readonly by: Person; readonly answer: VoteAnswer }
   | { readonly do: 'signal'; readonly name: string; readonly value: unknown; readonly id: string }
   | { readonly do: 'sweep' }
 );
 
 /** The reply to a command, and the runs that it delivered. */
-export type Answered = { readonly delivered: readonly Delivery[] } & (
+export type CommandOutcome = { readonly delivered: readonly Delivery[] } & (
   | { readonly value: unknown }
   | { readonly error: string }
 );
 
 /** A line from a process: the moment that it has reached, or the reply to a command. */
-export type Line = { readonly moment: string } | Answered;
+export type Line = { readonly moment: string } | CommandOutcome;

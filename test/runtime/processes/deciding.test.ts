@@ -33,7 +33,7 @@ describe.each(SHARED_STORAGES)('ten processes that decide an approval concurrent
     const invoke = { ...command, do: 'invoke', seconds: 60 } as const;
     await first.perform({ ...command, do: 'start', input: { quorum } });
     await first.perform({ ...invoke, by: 'first' });
-    const all = workers.map((worker, i) => ({ worker, by: `user:${i}`, answer: answerOf(i) }));
+    const all = workers.map((worker, i) => ({ worker, by: `user:${i}` as const, answer: answerOf(i) }));
     for (const { worker, by, answer } of all)
       worker.send({ ...command, do: 'decide', approval: 'vote', by, answer, held: true });
     // Each has read the approval before anyone has decided.
@@ -42,7 +42,7 @@ describe.each(SHARED_STORAGES)('ten processes that decide an approval concurrent
     const agent = shared.agents(NOW).get('vote');
     if (!agent) throw new Error('Unknown agent.');
     const { meta } = await readLiveHead(await agent.runtime.contexts.forRun(run));
-    expect([meta.status, meta.work?.wake]).toEqual(['READY', 1]);
+    expect([meta.status, meta.work?.eventCount]).toEqual(['READY', 1]);
     await first.perform({ ...invoke, by: 'second' });
     const { result, status, effects } = await outcomeOf(shared, 'vote', run);
     expect([status, effects]).toEqual(['SUCCEEDED', ['count']]);

@@ -2,7 +2,7 @@ import { hasEnded } from '../../../lambda/core/status.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import { HOUR } from '../../faults/clock.ts';
 import { APPROVERS } from './agents.ts';
-import type { Answered, Command } from './commands.ts';
+import type { Command, CommandOutcome } from './commands.ts';
 import type { SharedStorage } from './shared-storage.ts';
 import type { Worker } from './worker.ts';
 import type { WorkerPool } from './worker-pool.ts';
@@ -110,9 +110,9 @@ export class Journey {
     }
   }
 
-  #done(order: Order, answered: Answered): 'done' {
-    if ('error' in answered) throw new Error(`"${order.do}" failed: ${answered.error}`);
-    this.#queue.push(...answered.delivered);
+  #done(order: Order, outcome: CommandOutcome): 'done' {
+    if ('error' in outcome) throw new Error(`"${order.do}" failed: ${outcome.error}`);
+    this.#queue.push(...outcome.delivered);
     return 'done';
   }
 }

@@ -1,20 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { repeats } from '../../deep.ts';
 import { randomFrom } from '../../faults/seeded.ts';
 import { Journey } from './journey.ts';
 import { journeyOutcomes, outcomeOf } from './outcome.ts';
 import { type Scene, sceneIn } from './scene.ts';
 import { SHARED_STORAGES } from './shared-storage.ts';
 
-// On the engines, which are several times slower: after every second write, and between a payment and its record.
+// Every ninth moment in `npm test`, and every second one in `npm run test:deep`. On the engines, which are several times
+// slower, only moments after writes (every eleventh, every fourth), and the one between a payment and its record.
 const MOMENTS = {
-  'in a folder': (moments: readonly string[]) => moments.map((_, i) => i),
+  'in a folder': (moments: readonly string[]) =>
+    everyNth(
+      moments.map((_, i) => i),
+      repeats(9, 2),
+    ),
   'on DynamoDB and S3': (moments: readonly string[]) => {
     const stored = moments.flatMap((moment, i) => (/: (committed|put)$/.test(moment) ? [i] : []));
-    return [...stored.filter((_, i) => i % 2 === 0), moments.indexOf('invoke: after pay')];
+    return [...everyNth(stored, repeats(11, 4)), moments.indexOf('invoke: after pay')];
   },
 };
 
-describe.each(SHARED_STORAGES)('killed processes %s', (where, open) => {
+const everyNth = (indexes: readonly number[], n: number): readonly number[] => indexes.filter((_, i) => i % n === 0);
+
+describe.each(SHARED_STORAGES)('killed processes %s', (storageName, open) => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await sceneIn(open);
@@ -33,7 +41,7 @@ describe.each(SHARED_STORAGES)('killed processes %s', (where, open) => {
   test('leave a run that ends with the same outcome, at whichever moment they are killed', async () => {
     const { shared, pool, moments, undisturbed } = scene;
     let worker = pool.take();
-    for (const index of MOMENTS[where](moments)) {
+    for (const index of MOMENTS[storageName](moments)) {
       const run = `killed at ${index}`;
       const again = index % 3 === 0 ? 'lambda' : 'sweeper';
       const dies = (count: number) => count === index + 1;
@@ -45,7 +53,7 @@ describe.each(SHARED_STORAGES)('killed processes %s', (where, open) => {
     }
   }, 300_000);
 
-  test.each([1, 2, 3])(
+  test.each(repeats([1], [1, 2, 3]))(
     'leave a run that ends with the same outcome when they are killed repeatedly (seed %i)',
     async (seed) => {
       const { shared, pool, undisturbed } = scene;

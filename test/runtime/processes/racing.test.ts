@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DAY, MINUTE } from '../../faults/clock.ts';
 import { payloadIdsOf, recordsOf } from '../../faults/invariants.ts';
 import { randomFrom } from '../../faults/seeded.ts';
-import type { Answered, Line } from './commands.ts';
+import type { CommandOutcome, Line } from './commands.ts';
 import { INPUT, Journey } from './journey.ts';
 import { journeyOutcomes } from './outcome.ts';
 import { type Scene, sceneIn } from './scene.ts';
@@ -16,7 +16,7 @@ const STOPS = { 'in a folder': /./, 'on DynamoDB and S3': /^invoke: (to commit|b
 // Each test starts at a later time than the one before: the clock of a process never goes back.
 let today = Date.UTC(2030, 0, 2);
 
-describe.each(SHARED_STORAGES)('concurrent processes %s', (where, open) => {
+describe.each(SHARED_STORAGES)('concurrent processes %s', (storageName, open) => {
   let scene: Scene;
   let workers: readonly [Worker, Worker];
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.each(SHARED_STORAGES)('concurrent processes %s', (where, open) => {
     ['the older one is fenced when its lease has ended', 2 * MINUTE, 'fenced'],
   ])('do not disturb each other: %s', async (_, apart, expected) => {
     const seen = new Set<string>();
-    for (let seed = 1; seed <= SEEDS[where]; seed++) {
+    for (let seed = 1; seed <= SEEDS[storageName]; seed++) {
       today += DAY;
       const run = `race ${apart} ${seed}`;
       const [a, b] = workers;
@@ -61,12 +61,12 @@ describe.each(SHARED_STORAGES)('concurrent processes %s', (where, open) => {
       }
       b.send(invoking(run, 'b', today + apart));
       const ends = await race(random, [a, b]);
-      const how = ends.map((end) => ('value' in end ? Object(end.value).end : end.error));
+      const endings = ends.map((end) => ('value' in end ? Object(end.value).end : end.error));
       // The process that suspends the run has done all the work; the other one skipped the run or was fenced.
-      const other = how.find((end) => end !== 'suspended');
-      expect(how.toSorted(), `seed ${seed}`).toEqual([other, 'suspended']);
+      const other = endings.find((end) => end !== 'suspended');
+      expect(endings.toSorted(), `seed ${seed}`).toEqual([other, 'suspended']);
       seen.add(String(other));
-      if (apart === 0) expect(how, 'the process with the lease').toEqual(['suspended', 'skipped']);
+      if (apart === 0) expect(endings, 'the process with the lease').toEqual(['suspended', 'skipped']);
       await finish(run, a, today + apart);
     }
     expect(seen).toContain(expected);
@@ -79,7 +79,7 @@ describe.each(SHARED_STORAGES)('concurrent processes %s', (where, open) => {
     const [zombie, other] = workers;
     const ends: string[] = [];
     for (let at = first; at < last; at++) {
-      if (!STOPS[where].test(moments[at] ?? '')) continue;
+      if (!STOPS[storageName].test(moments[at] ?? '')) continue;
       today += DAY;
       const run = `zombie ${at}`;
       await other.perform({ do: 'start', agent: 'trip', run, input: INPUT, now: today });
@@ -139,12 +139,15 @@ describe.each(SHARED_STORAGES)('concurrent processes %s', (where, open) => {
 });
 
 /** Resumes two processes moment by moment in a seeded order; the first one is paused at a moment. */
-async function race(random: () => number, [first, second]: readonly [Worker, Worker]): Promise<readonly Answered[]> {
+async function race(
+  random: () => number,
+  [first, second]: readonly [Worker, Worker],
+): Promise<readonly CommandOutcome[]> {
   const lines: [Line, Line] = [{ moment: '' }, await second.nextLine()];
   for (;;) {
     const held = [first, second].filter((_, i) => 'moment' in Object(lines[i]));
     const next = held[Math.floor(random() * held.length)];
-    if (!next) return lines as readonly Answered[];
+    if (!next) return lines as readonly CommandOutcome[];
     next.resume();
     lines[next === first ? 0 : 1] = await next.nextLine();
   }

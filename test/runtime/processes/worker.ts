@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Code } from './agents.ts';
-import type { Answered, Command, Line } from './commands.ts';
+import type { Command, CommandOutcome, Line } from './commands.ts';
 import type { SharedStorage } from './shared-storage.ts';
 
 const CHILD = fileURLToPath(new URL('./child-invoking.ts', import.meta.url));
@@ -48,7 +48,7 @@ export class Worker {
   }
 
   /** Performs a command without pauses. */
-  async perform(command: Command): Promise<Answered> {
+  async perform(command: Command): Promise<CommandOutcome> {
     this.send(command);
     const line = await this.nextLine();
     if ('moment' in line) throw new Error(`A process paused at "${line.moment}" although it was not held.`);
@@ -66,7 +66,7 @@ export class Worker {
   }
 
   /** Resumes it until the command is completed. */
-  async finish(): Promise<Answered> {
+  async finish(): Promise<CommandOutcome> {
     for (;;) {
       this.resume();
       const line = await this.nextLine();

@@ -96,10 +96,10 @@ describe('a run of 1,000 turns', () => {
       name: 'chat',
       state: { initial: () => ({ turn: 0, messages: [] as string[] }) },
       async turn(ctx, state) {
-        const said = await ctx.waitForSignal<string>('say');
-        const answer = await ctx.step('answer', () => noise(`answer ${said}`, 300));
+        const text = (await ctx.waitForSignal('say')) as string;
+        const answer = await ctx.step('answer', () => noise(`answer ${text}`, 300));
         if (state.turn === TURNS - 1) return ctx.done(state.turn + 1);
-        return { turn: state.turn + 1, messages: [...state.messages, said, answer].slice(-20) };
+        return { turn: state.turn + 1, messages: [...state.messages, text, answer].slice(-20) };
       },
     });
     await inColdProcess(chat, storage).start(null, { id: 'run' });
@@ -113,13 +113,13 @@ describe('a run of 1,000 turns', () => {
     }
     expect(await inColdProcess(chat, storage).run('run').result()).toBe(TURNS);
     // From the tenth turn on, the state has its maximum size.
-    const most = (counts: readonly Counts[], field: keyof Counts) => Math.max(...counts.map((each) => each[field]));
+    const maxOf = (counts: readonly Counts[], field: keyof Counts) => Math.max(...counts.map((each) => each[field]));
     const early = resumes.slice(10, 110);
     for (const field of ['reads', 'ranges', 'opens', 'commits', 'recordsWritten'] as const) {
-      expect(most(resumes.slice(110), field), field).toBeLessThanOrEqual(most(early, field));
+      expect(maxOf(resumes.slice(110), field), field).toBeLessThanOrEqual(maxOf(early, field));
     }
     for (const field of ['bytesRead', 'payloadBytesRead', 'bytesWritten'] as const) {
-      expect(most(resumes.slice(110), field), field).toBeLessThanOrEqual(1.1 * most(early, field));
+      expect(maxOf(resumes.slice(110), field), field).toBeLessThanOrEqual(1.1 * maxOf(early, field));
     }
   });
 });
@@ -131,7 +131,7 @@ describe('a run with 1,000 signals', () => {
       name: 'sum',
       async run(ctx) {
         let total = 0;
-        for (let i = 0; i < 1_000; i++) total += await ctx.waitForSignal<number>('add');
+        for (let i = 0; i < 1_000; i++) total += Number(await ctx.waitForSignal('add'));
         return total;
       },
     });

@@ -48,7 +48,7 @@ const PROBLEMS: { readonly [S in Status]?: Problem } = {
 };
 
 /** Whether a run fails after a few crashes in a row, even if its program would succeed. */
-const givesUp = ({ maxAttempts }: World): boolean => maxAttempts < 10;
+const givesUp = ({ maxClaimsWithoutProgress }: World): boolean => maxClaimsWithoutProgress < 10;
 
 /** Whether a child run may have failed after crashes, which changes the result of its parent. */
 const childFailed = (world: World, { program }: EndedRun): boolean =>

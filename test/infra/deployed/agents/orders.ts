@@ -28,7 +28,7 @@ export const orders = agent({
     });
     if (!decision.approved) return { bought: false };
     await ctx.step('buy', () => note('bought', item));
-    return { bought: true, letters: offer.sheet.length, because: decision.comment };
+    return { bought: true, letters: offer.sheet.length, reason: decision.comment };
   },
 
   notify: ({ kind, links }) => note('mail', { kind, links }),

@@ -93,7 +93,7 @@ export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>
       );
       return [...wants, ...keys.flatMap((key) => viaService(key, 'dynamodb', region, 'Decrypt'))];
     },
-    answer: (call) => forward(engine, 'dynamodb', call),
+    respond: (call) => forward(engine, 'dynamodb', call),
     denied: (message) => jsonError('com.amazon.coral.service#AccessDeniedException', message),
   };
 }

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { AwsV4Signer } from 'aws4fetch';
-import type { Answer, Call } from './service.ts';
+import type { Call, ServiceResponse } from './service.ts';
 
 /** A local engine and its credentials. */
 export interface Engine {
@@ -13,7 +13,11 @@ export interface Engine {
 const SIGNATURE = /^(authorization|host|connection|content-length|x-amz-security-token|x-amz-date)$/;
 
 /** Forwards a call to an engine with a new signature, since engines do not know the roles of the account. */
-export async function forward(engine: Engine, service: string, { method, url, headers, body }: Call): Promise<Answer> {
+export async function forward(
+  engine: Engine,
+  service: string,
+  { method, url, headers, body }: Call,
+): Promise<ServiceResponse> {
   const at = new URL(url.pathname + url.search, engine.endpoint);
   for (const name of [...at.searchParams.keys()])
     if (/^X-Amz-(?!Content|Checksum)/.test(name)) at.searchParams.delete(name);

@@ -24,7 +24,7 @@ export function kms(arns: readonly string[]): Service {
       ]);
       return [{ action: `kms:${operationOf(call)}`, resource: arnOf(KeyId), context: Object.fromEntries(context) }];
     },
-    async answer(call) {
+    async respond(call) {
       const { KeyId, Plaintext, CiphertextBlob, EncryptionContext } = inputOf<Input>(call);
       const arn = arnOf(KeyId);
       const key = keys.get(arn);

@@ -18,7 +18,7 @@ export function lambda({ arnOf, later, now }: Invoker): Service {
   };
   return {
     wanted: ({ url }) => [{ action: 'lambda:InvokeFunction', resource: arnOf(nameOf(url.pathname)) }],
-    async answer({ url, headers, body }) {
+    async respond({ url, headers, body }) {
       const name = nameOf(url.pathname);
       const event = JSON.parse(body.toString());
       if (headers['x-amz-invocation-type'] === 'Event') {

@@ -22,7 +22,7 @@ export const sns = (sent: SentMessages, topics: ReadonlyMap<string, string | und
     const keyed = key === undefined ? [] : viaService(key, 'sns', region, 'GenerateDataKey', 'Decrypt');
     return [{ action: 'sns:Publish', resource }, ...keyed];
   },
-  async answer({ body }) {
+  async respond({ body }) {
     const input = new URLSearchParams(body.toString());
     const [topic = '', subject = '', message = ''] = ['TopicArn', 'Subject', 'Message'].map(
       (name) => input.get(name) ?? '',
@@ -59,7 +59,7 @@ export const eventBridge = (sent: SentMessages, busArn: (name: string) => string
     const { Entries } = inputOf<{ Entries: readonly Entry[] }>(call);
     return Entries.map(({ EventBusName }) => ({ action: 'events:PutEvents', resource: busArn(EventBusName) }));
   },
-  async answer(call) {
+  async respond(call) {
     const { Entries } = inputOf<{ Entries: readonly Entry[] }>(call);
     for (const { EventBusName, DetailType, Detail } of Entries)
       sent.events.push({ bus: EventBusName, type: DetailType, detail: JSON.parse(Detail) });

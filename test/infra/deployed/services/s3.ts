@@ -1,6 +1,6 @@
 import type { AccessRequest } from '../policy.ts';
 import { type Engine, forward } from './forward.ts';
-import { type Answer, type Call, type Service, viaService } from './service.ts';
+import { type Call, type Service, type ServiceResponse, viaService } from './service.ts';
 
 /** Buckets by name, with the customer managed key that encrypts each. */
 export type Buckets = ReadonlyMap<string, { readonly kmsKey: string | undefined }>;
@@ -51,7 +51,7 @@ export function s3(engine: Engine, buckets: Buckets, region: string): Service {
     return [];
   }
 
-  const denied = (message: string): Answer => ({
+  const denied = (message: string): ServiceResponse => ({
     status: 403,
     headers: { 'content-type': 'application/xml' },
     body: `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code><Message>${message}</Message></Error>`,
@@ -65,12 +65,12 @@ export function s3(engine: Engine, buckets: Buckets, region: string): Service {
         throw new Error(`S3 ${call.method} ${call.url.search} is not implemented in services/s3.ts.`);
       return wants;
     },
-    async answer(call, may) {
-      const answer = await forward(engine, 's3', call);
+    async respond(call, isAllowed) {
+      const response = await forward(engine, 's3', call);
       // Without s3:ListBucket, S3 returns 403 instead of 404. A request for an object has no prefix.
       const isHidden =
-        answer.status === 404 && objectOf(call).key !== '' && !may(onBucket(objectOf(call).bucket, null));
-      return isHidden ? denied('Access Denied') : answer;
+        response.status === 404 && objectOf(call).key !== '' && !isAllowed(onBucket(objectOf(call).bucket, null));
+      return isHidden ? denied('Access Denied') : response;
     },
     denied,
   };

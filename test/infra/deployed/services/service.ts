@@ -9,7 +9,7 @@ export interface Call {
   readonly body: Buffer;
 }
 
-export interface Answer {
+export interface ServiceResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string | Buffer;
@@ -19,10 +19,10 @@ export interface Answer {
 export interface Service {
   /** The IAM actions that a call requires. Throws if the call is not implemented. */
   wanted(call: Call): readonly AccessRequest[];
-  /** Performs the call. `may` tells whether the caller is allowed another action. */
-  answer(call: Call, may: (wanted: AccessRequest) => boolean): Promise<Answer>;
+  /** Performs the call. `isAllowed` returns whether the caller may perform another action. */
+  respond(call: Call, isAllowed: (wanted: AccessRequest) => boolean): Promise<ServiceResponse>;
   /** The access-denied response of this service. */
-  denied(message: string): Answer;
+  denied(message: string): ServiceResponse;
 }
 
 /** The operation of a request in one of the JSON protocols. */
@@ -31,14 +31,14 @@ export const operationOf = ({ headers }: Call): string => headers['x-amz-target'
 /** The input of a request in one of the JSON protocols. */
 export const inputOf = <Input>({ body }: Call): Input => JSON.parse(body.toString());
 
-export const json = (content: unknown, status = 200): Answer => ({
+export const json = (content: unknown, status = 200): ServiceResponse => ({
   status,
   headers: { 'content-type': 'application/x-amz-json-1.1' },
   body: JSON.stringify(content),
 });
 
 /** An error in the JSON protocols. */
-export const jsonError = (type: string, message: string, status = 400): Answer => ({
+export const jsonError = (type: string, message: string, status = 400): ServiceResponse => ({
   ...json({ __type: type, message }, status),
 });
 

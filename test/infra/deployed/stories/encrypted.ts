@@ -20,7 +20,7 @@ export function encrypted(): void {
         caller,
         ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
       });
-    const look = async (run: string) => JSON.parse((await request('GET', `/api/runs/${run}`)).body);
+    const readRun = async (run: string) => JSON.parse((await request('GET', `/api/runs/${run}`)).body);
     const answer = (label: string) => {
       const [{ links }] = readNotes<Mail>(account, label, 'mail.jsonl') as [Mail];
       const headers = { 'content-type': 'application/json' };
@@ -49,10 +49,10 @@ export function encrypted(): void {
       expect(await statusOf(account, 'o-1', 'acme')).toBe('WAITING_FOR_APPROVAL');
       expect((await answer('Agent-orders')).statusCode).toBe(200);
       await account.flow();
-      expect(await look('o-1')).toMatchObject({
+      expect(await readRun('o-1')).toMatchObject({
         status: 'SUCCEEDED',
         encrypted: true,
-        result: { because: 'PLAIN-COMMENT' },
+        result: { reason: 'PLAIN-COMMENT' },
       });
     });
 
@@ -71,7 +71,7 @@ export function encrypted(): void {
       await account.flow();
       expect((await answer('Quotes')).statusCode).toBe(200);
       await account.flow();
-      expect(await look('q-1')).toMatchObject({ status: 'SUCCEEDED', result: { bought: true, letters: 4 } });
+      expect(await readRun('q-1')).toMatchObject({ status: 'SUCCEEDED', result: { bought: true, letters: 4 } });
     });
 
     it('no AWS request was denied, and no invocation failed', () => {

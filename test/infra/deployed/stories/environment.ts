@@ -13,7 +13,7 @@ const ours = (names: readonly string[]): readonly string[] =>
 
 /** After all stories: functions have exactly the variables that they read. */
 export function environment(): void {
-  describe('the environment with every option', () => {
+  describe('the environment of a function with every option', () => {
     const account = () => accounts().find(({ deployed }) => deployed.target.name.startsWith('everything')) as Account;
     const labelOf = (handler: string) =>
       account().functions.find((each) => each.handler === `${handler}.handler`)?.label;
@@ -21,7 +21,7 @@ export function environment(): void {
       ...new Set(account().invocations.flatMap((each) => (each.label === label ? each.read : []))),
     ];
 
-    it.each(HANDLERS)('of %s has exactly the variables that it read', (handler) => {
+    it.each(HANDLERS)('has exactly the variables that the handler read: %s', (handler) => {
       const { variables } = account().named(String(labelOf(handler)));
       const known = VARIABLES_BY_HANDLER[handler].map((name) => ENVIRONMENT[name]).sort();
       expect(ours(Object.keys(variables))).toEqual(known);
@@ -29,13 +29,13 @@ export function environment(): void {
       expect(Object.keys(variables).filter((name) => !name.startsWith('WAITSTATE_'))).toEqual(['NODE_OPTIONS']);
     });
 
-    it('of an agent has exactly the variables of agents, and all were read', () => {
+    it('has exactly the variables of agents for an agent, and all were read', () => {
       const known = VARIABLES_BY_HANDLER.agent.map((name) => ENVIRONMENT[name]).sort();
       expect(ours(Object.keys(account().named('Agent-orders').variables))).toEqual(known);
       expect(readBy('Agent-orders')).toEqual(expect.arrayContaining(known));
     });
 
-    it('of an agent in another language has the name of the checkpoint function', () => {
+    it('has only the name of the checkpoint function for an agent in another language', () => {
       const { variables } = account().named('Quotes');
       expect(variables).toEqual({ [CHECKPOINT_FUNCTION_VARIABLE]: account().named('Checkpoint').name });
     });

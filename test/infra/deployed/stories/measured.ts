@@ -34,7 +34,7 @@ export function measured(): void {
     it.each([
       ['alarms', inAlarms],
       ['the dashboard', inDashboard],
-    ])('in %s are written by the function in their dimension', (_, usedMetrics) => {
+    ])('are written by the function in their dimension if they are used in %s', (_, usedMetrics) => {
       const all = accounts();
       const written = new Set(
         all.flatMap(({ invocations }) => invocations.flatMap(({ lines }) => metricsIn(lines).map(textOf))),

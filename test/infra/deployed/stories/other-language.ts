@@ -35,13 +35,13 @@ export function otherLanguage(): void {
 
     it('resumes with the decision and finishes through the function checkpoint', async () => {
       const [{ links }] = readNotes<Mail>(account, 'Quotes', 'mail.jsonl') as [Mail];
-      const answer = await account.http({
+      const response = await account.http({
         method: 'POST',
         url: links[0].url,
         body: '{"answer":"approve"}',
         headers: { 'content-type': 'application/json' },
       });
-      expect(answer.statusCode).toBe(200);
+      expect(response.statusCode).toBe(200);
       await account.flow();
       const run = await api(account, 'GET', '/api/runs/q-1', callerOf(account, 'Viewer'));
       expect(run.json).toMatchObject({ status: 'SUCCEEDED', owner: 'kim', result: { bought: true, letters: 300_000 } });

@@ -33,14 +33,14 @@ export function overTime(): void {
       expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 1, failed: 0 });
       await account.flow();
       expect(await status()).toBe('WAITING_FOR_APPROVAL');
-      expect(mails()).toEqual(['asked']);
+      expect(mails()).toEqual(['requested']);
     });
 
     it('is measured while it waits, and a reminder is sent', async () => {
       account.passTime(1.5);
       expect((await account.tick('Sweep')).result).toMatchObject({ approvals: 2, failed: 0 });
       await account.flow();
-      expect(mails()).toEqual(['asked', 'reminder']);
+      expect(mails()).toEqual(['requested', 'reminder']);
       account.passTime(1);
       const { written, result } = await measure();
       expect(written).toEqual(result);
@@ -59,7 +59,7 @@ export function overTime(): void {
       });
       await account.flow();
       const { json: run } = await get('/api/runs/o-1');
-      expect(run).toMatchObject({ status: 'SUCCEEDED', result: { bought: true, because: 'PLAIN-COMMENT' } });
+      expect(run).toMatchObject({ status: 'SUCCEEDED', result: { bought: true, reason: 'PLAIN-COMMENT' } });
     });
 
     it('ran each step once, and appears in all lists and in the console', async () => {

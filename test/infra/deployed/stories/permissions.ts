@@ -23,6 +23,10 @@ const EXPLAINED: Readonly<Record<string, readonly string[]>> = {
     'Agent Checkpoint Notify Resume',
     'dynamodb:DeleteItem on Table',
   ),
+  'The ledger of the example reads an entry that it finds recorded, as after a crash.': each(
+    'Agent',
+    'dynamodb:GetItem on ExamplesTable',
+  ),
   'A claim may also store content that is too large for a record.': each(
     'Resume Sweep',
     'kms:GenerateDataKey on KeyAtRest',

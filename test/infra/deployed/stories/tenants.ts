@@ -26,8 +26,8 @@ export function tenants(): void {
       expect(await statusOf(account, 'o-1', 'acme')).toBe('SLEEPING');
       const [{ links }] = readNotes<Mail>(account, 'Quotes', 'mail.jsonl') as [Mail];
       const headers = { 'content-type': 'application/json' };
-      const answered = await account.http({ method: 'POST', url: links[0].url, headers, body: '{"answer":"approve"}' });
-      expect(answered.statusCode).toBe(200);
+      const response = await account.http({ method: 'POST', url: links[0].url, headers, body: '{"answer":"approve"}' });
+      expect(response.statusCode).toBe(200);
       await account.flow();
       expect(await statusOf(account, 'q-1', 'acme')).toBe('SUCCEEDED');
       account.passTime(2.1);

@@ -1,3 +1,4 @@
+import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../account.ts';
 import { api, callerOf, deploy, readNotes, statusOf } from '../scene.ts';
@@ -8,6 +9,14 @@ interface Mail {
 }
 
 const BOOKS = 'waitstate/examples';
+
+/** The rows that a simulated service of the example wrote to its table. */
+async function exampleRows(account: Account, service: string): Promise<readonly Record<string, unknown>[]> {
+  const { EXAMPLES_TABLE: TableName } = account.named('Agent-refunds').variables;
+  const query = { TableName, KeyConditionExpression: 'service = :s', ExpressionAttributeValues: { ':s': service } };
+  const { Items = [] } = await DynamoDBDocumentClient.from(account.storage.client).send(new QueryCommand(query));
+  return Items;
+}
 
 /** A run of the example from start to end. */
 export function wholeStory(): void {
@@ -72,7 +81,10 @@ export function wholeStory(): void {
       await account.flow();
       const run = await api(account, 'GET', '/api/runs/r-1', callerOf(account, 'Viewer'));
       expect(run.json).toMatchObject({ status: 'SUCCEEDED', result: { refunded: true, paid: 50 } });
-      expect(readNotes(account, 'Agent-refunds', `${BOOKS}/bank.jsonl`)).toMatchObject([{ amount: 50 }]);
+      expect(await exampleRows(account, 'bank')).toMatchObject([{ what: 'refund of o-17', amount: 50 }]);
+      // The transaction that recorded the payment wrote these rows, too.
+      expect(await exampleRows(account, 'receipts')).toMatchObject([{ key: 'r-1', paid: 50, order: { id: 'o-17' } }]);
+      expect(await exampleRows(account, 'stock')).toMatchObject([{ key: 'Headphones', returned: 1 }]);
       expect(account.sent.events.map(({ type }) => type)).toEqual(['Approval Requested', 'Run Succeeded']);
     });
 

@@ -1,14 +1,16 @@
-import { type Duration, toMilliseconds } from '../../core/duration.ts';
-import { memoryStorage } from '../../storage/memory.ts';
-import type { Storage } from '../../storage/ports.ts';
-import type { Agent, AnyAgent, InvokeResult, StartOptions } from '../agent/agent.ts';
-import type { AgentOptions } from '../agent/agent-options.ts';
-import { sweepDue } from '../control/sweep.ts';
-import type { ApprovalNotification } from '../definition/approval-notification.ts';
-import type { Delivery, Runtime } from '../runtime.ts';
+import { type Duration, toMilliseconds } from '../core/duration.ts';
+import type { Agent, AnyAgent, InvokeResult, StartOptions } from '../runtime/agent/agent.ts';
+import type { AgentOptions } from '../runtime/agent/agent-options.ts';
+import { sweepDue } from '../runtime/control/sweep.ts';
+import type { ApprovalNotification } from '../runtime/definition/approval-notification.ts';
+import type { SignalSchemas } from '../runtime/definition/signal-schemas.ts';
+import type { Delivery, Runtime } from '../runtime/runtime.ts';
+import { memoryStorage } from '../storage/memory.ts';
+import type { Storage } from '../storage/ports.ts';
 import { Deliveries } from './deliveries.ts';
 import { nextDueAt } from './next-due.ts';
-import { type Crash, StepTracker } from './steps.ts';
+import { checkTimes, type StepFault, StepFaults } from './step-faults.ts';
+import { StorageFaults } from './storage-faults.ts';
 import { TestClock } from './test-clock.ts';
 import { type TestRun, testRun } from './test-run.ts';
 
@@ -26,42 +28,65 @@ export interface TestOptions extends Omit<AgentOptions, 'clock' | 'deliver' | 'p
   readonly deliverTwice?: boolean;
 }
 
+/** How often a fault happens. */
+export interface FaultCount {
+  /** @default 1 */
+  readonly times?: number;
+}
+
 /** An agent under test, with its runs, storage and clock in one process. */
-export interface TestEnvironment<Input = unknown, State = unknown, Result = unknown> {
-  readonly agent: Agent<Input, State, Result>;
+export interface TestEnvironment<
+  Input = unknown,
+  State = unknown,
+  Result = unknown,
+  Signals extends SignalSchemas = SignalSchemas,
+> {
+  readonly agent: Agent<Input, State, Result, Signals>;
   readonly clock: TestClock;
   /** The notifications that approvers received. */
   readonly notifications: readonly ApprovalNotification[];
   /** The result of each invocation, in order of completion. */
   readonly invocations: readonly InvokeResult[];
   /** Starts a run, and runs it until it ends or waits. */
-  start(input: Input, options?: StartOptions): Promise<TestRun<Result>>;
-  run(id: string): TestRun<Result>;
+  start(input: Input, options?: StartOptions): Promise<TestRun<Result, Signals>>;
+  run(id: string): TestRun<Result, Signals>;
   /** Runs every run until it ends or waits. */
   settle(): Promise<void>;
   /** Advances the clock; everything that becomes due on the way happens at its time. */
   skip(duration: Duration): Promise<void>;
-  /** Crashes the process when it next reaches the step; the run is then invoked again, as Lambda does. */
-  crash(crash: Crash): void;
+  /** Crashes the process when it next reaches a point of a step. The run is then invoked again, as on Lambda. */
+  crash(at: StepFault): void;
+  /**
+   * Stalls the process when it next reaches a point of a step. Its lease ends and another invocation takes over the
+   * run, as far as it gets. Then the stalled process continues where it was.
+   */
+  stall(at: StepFault): void;
+  /** Makes the next deliveries twice, concurrently. */
+  duplicate(options?: FaultCount): void;
+  /** Makes each storage request of the agents take this long by the clock. Zero makes them immediate again. */
+  slowStorage(duration: Duration): void;
+  /** Fails the next storage requests of the agents with STORAGE_UNAVAILABLE; they have no effect. */
+  failStorage(options?: FaultCount): void;
 }
 
 /** Runs an agent in memory, with a clock that the test controls. */
-export function testAgents<Input, State, Result>(
-  original: Agent<Input, State, Result>,
+export function testAgents<Input, State, Result, Signals extends SignalSchemas>(
+  original: Agent<Input, State, Result, Signals>,
   options: TestOptions = {},
-): TestEnvironment<Input, State, Result> {
+): TestEnvironment<Input, State, Result, Signals> {
   const { agents = [], now, storage, functionTimeout = { minutes: 15 }, deliverTwice, ...rest } = options;
   const clock = new TestClock((now ?? new Date('2026-01-01T00:00:00Z')).getTime());
-  const steps = new StepTracker();
+  const steps = new StepFaults();
+  const faults = new StorageFaults(storage ?? memoryStorage({ clock: () => clock.now() }), clock);
   const queue: Delivery[] = [];
   const notifications: ApprovalNotification[] = [];
   const agentOptions: AgentOptions = {
     log: () => {},
     approvalUrl: 'https://approvals.test/',
-    chance: () => 0.5,
+    random: () => 0.5,
     ...rest,
     clock,
-    storage: storage ?? memoryStorage({ clock: () => clock.now() }),
+    storage: faults.storage,
     deliver: async (delivery) => void queue.push(delivery),
     probe: steps.probe,
   };
@@ -71,11 +96,13 @@ export function testAgents<Input, State, Result>(
   const deliveries = new Deliveries(queue, {
     clock,
     steps,
+    storage: faults,
     agents: agentsByName,
-    functionTimeout,
-    copies: deliverTwice ? 2 : 1,
+    functionMs: toMilliseconds('`functionTimeout`', functionTimeout),
+    nextDueAt: () => nextDueAt(agent.runtime, clock.now()),
     sweep: () => sweep(agent.runtime, agentsByName, agentOptions.approvalUrl, notifications),
   });
+  if (deliverTwice) deliveries.duplicates = Infinity;
   const settle = () => deliveries.settle();
   const run = (id: string) => testRun(agent, id, clock, settle);
   return {
@@ -91,7 +118,17 @@ export function testAgents<Input, State, Result>(
       return run(id);
     },
     skip: (duration) => skip(agent.runtime, clock, duration, settle),
-    crash: (crash) => steps.planCrash(crash),
+    crash: (at) => steps.plan('crash', at),
+    stall: (at) => steps.plan('stall', at),
+    duplicate({ times } = {}) {
+      deliveries.duplicates += checkTimes(times);
+    },
+    slowStorage(duration) {
+      faults.delayMs = toMilliseconds('The duration of a storage request', duration);
+    },
+    failStorage({ times } = {}) {
+      faults.failures += checkTimes(times);
+    },
   };
 }
 

@@ -1,5 +1,5 @@
-import { SHARDS, shardGroup, timeOrder } from '../../storage/keys.ts';
-import type { Runtime } from '../runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { SHARDS, shardGroup, timeOrder } from '../storage/keys.ts';
 
 /** The time of the next due record after a given time, or undefined. */
 export async function nextDueAt({ contexts }: Runtime, after: number): Promise<number | undefined> {

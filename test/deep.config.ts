@@ -1,0 +1,21 @@
+import { defineConfig } from 'vitest/config';
+import config from '../vitest.config.ts';
+
+const { projects: _, ...test } = config.test ?? {};
+
+// Files that run only in `npm run test:deep`, and files that repeat more there.
+export default defineConfig({
+  ...config,
+  test: {
+    ...test,
+    include: [
+      'test/**/*.deep.test.ts',
+      'test/attack/{gateway,pages,races}.test.ts',
+      'test/faults/{model,processes,races}.test.ts',
+      'test/runtime/processes/killing.test.ts',
+      'test/simulation/simulation.test.ts',
+    ],
+    globalSetup: ['test/engines/start.ts', 'test/browser/install.ts', 'test/bench/install.ts'],
+    provide: { deep: true },
+  },
+});
