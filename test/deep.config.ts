@@ -10,7 +10,7 @@ export default defineConfig({
     ...test,
     include: [
       'test/**/*.deep.test.ts',
-      'test/attack/{gateway,pages,races}.test.ts',
+      'test/attack/{fuzz,gateway,pages,races}.test.ts',
       'test/faults/{model,processes,races}.test.ts',
       'test/runtime/processes/killing.test.ts',
       'test/simulation/simulation.test.ts',
