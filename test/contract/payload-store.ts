@@ -25,21 +25,21 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       const { partition, id } = aName();
       const content = bytes(100_000);
       await store.put(partition, id, content);
-      expect(await contentOf(partition, id)).toStrictEqual(content);
+      expectSame(await contentOf(partition, id), content);
     });
 
     it('stores only the given view of a buffer', async () => {
       const { partition, id } = aName();
       const content = bytes(100);
       await store.put(partition, id, content.subarray(10, 20));
-      expect(await contentOf(partition, id)).toStrictEqual(content.slice(10, 20));
+      expectSame(await contentOf(partition, id), content.slice(10, 20));
     });
 
     it('returns the bytes of a stream', async () => {
       const { partition, id } = aName();
       const pieces = [bytes(10), bytes(0), bytes(70_000), bytes(1)];
       await store.put(partition, id, streamOf(pieces));
-      expect(await contentOf(partition, id)).toStrictEqual(new Uint8Array(Buffer.concat(pieces)));
+      expectSame(await contentOf(partition, id), new Uint8Array(Buffer.concat(pieces)));
     });
 
     it('keeps an empty payload, from bytes and from a stream', async () => {
@@ -93,7 +93,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       await store.put(partition, id, given);
       given.fill(0);
       for await (const piece of (await store.open(partition, id)) ?? []) piece.fill(1);
-      expect(await contentOf(partition, id)).toStrictEqual(content);
+      expectSame(await contentOf(partition, id), content);
     });
 
     it('returns undefined for an id that was not written', async () => {
@@ -110,7 +110,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       const content = bytes(700_000);
       await store.put(partition, id, content);
       const all = await Promise.all([1, 2, 3].map(() => contentOf(partition, id)));
-      for (const one of all) expect(Buffer.compare(one ?? bytes(0), content)).toBe(0);
+      for (const one of all) expectSame(one, content);
     });
 
     it('copies within a partition and to another', async () => {
@@ -120,8 +120,8 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(await store.copy(from, { partition: from.partition, id: 'copy' })).toBe(true);
       expect(await store.copy(from, other)).toBe(true);
       await store.remove(from.partition, [from.id]);
-      expect(await contentOf(from.partition, 'copy')).toStrictEqual(content);
-      expect(await contentOf(other.partition, other.id)).toStrictEqual(content);
+      expectSame(await contentOf(from.partition, 'copy'), content);
+      expectSame(await contentOf(other.partition, other.id), content);
       expect(await listed(other.partition)).toMatchObject([{ id: other.id, size: content.length }]);
     });
 
@@ -192,6 +192,12 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
 const aName = () => ({ partition: `contract/${randomUUID()}`, id: randomUUID() });
 const nameOf = ({ partition, id }: { partition: string; id: string }): string => `${partition}#${id}`;
 const bytes = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
+
+/** Compares bytes at once, because `toStrictEqual` compares them one by one. */
+function expectSame(found: Uint8Array | undefined, content: Uint8Array): void {
+  expect(found).toBeInstanceOf(Uint8Array);
+  expect(found && Buffer.compare(found, content)).toBe(0);
+}
 
 async function* streamOf(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* pieces;

@@ -238,7 +238,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       it('accept 100 writes', async () => {
         const partition = aPartition();
         const records = Array.from({ length: 100 }, (_, i) =>
-          aRecord({ partition, key: `k${100 + i}`, body: bytes(500) }),
+          aRecord({ partition, key: `k${100 + i}`, body: bytes(10) }),
         );
         await put(...records);
         expect((await rangeAll(partition)).records).toStrictEqual(records);
