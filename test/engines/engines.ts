@@ -29,7 +29,7 @@ export function s3Client(): S3Client {
 }
 
 /** The name of a new table, or DYNAMODB_TABLE. */
-export async function freshTable(client = dynamoClient()): Promise<string> {
+export async function freshTable(client = sharedDynamo()): Promise<string> {
   const given = process.env.DYNAMODB_TABLE;
   if (given) return given;
   const table = freshName();
@@ -38,7 +38,7 @@ export async function freshTable(client = dynamoClient()): Promise<string> {
 }
 
 /** The name of a new bucket, or S3_BUCKET. */
-export async function freshBucket(client = s3Client()): Promise<string> {
+export async function freshBucket(client = sharedS3()): Promise<string> {
   const given = process.env.S3_BUCKET;
   if (given) return given;
   const Bucket = freshName();
@@ -50,9 +50,22 @@ export async function freshBucket(client = s3Client()): Promise<string> {
 export async function awsStorage(): Promise<Storage> {
   const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
   return {
-    records: dynamoRecordStore({ table, client: dynamoClient() }),
-    payloads: s3PayloadStore({ bucket, client: s3Client() }),
+    records: dynamoRecordStore({ table, client: sharedDynamo() }),
+    payloads: s3PayloadStore({ bucket, client: sharedS3() }),
   };
+}
+
+// The tests of a process share these clients and their connections, and do not change them.
+const clients: { dynamo?: DynamoDBClient; s3?: S3Client } = {};
+
+function sharedDynamo(): DynamoDBClient {
+  clients.dynamo ??= dynamoClient();
+  return clients.dynamo;
+}
+
+function sharedS3(): S3Client {
+  clients.s3 ??= s3Client();
+  return clients.s3;
 }
 
 const freshName = (): string => `${inject('testRun')}-${randomBytes(6).toString('hex')}`;

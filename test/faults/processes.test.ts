@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -13,6 +11,7 @@ import type { Storage } from '../../lambda/storage/ports.ts';
 import { s3PayloadStore } from '../../lambda/storage/s3/s3-payloads.ts';
 import { repeats } from '../deep.ts';
 import { dynamoClient, freshBucket, freshTable, s3Client } from '../engines/engines.ts';
+import { memoryFolder } from '../memory-folder.ts';
 import type { Counted } from './child-saving.ts';
 import { randomFrom } from './seeded.ts';
 
@@ -25,7 +24,7 @@ interface SharedStorage {
 }
 
 async function inFolder(): Promise<SharedStorage> {
-  const folder = await mkdtemp(join(tmpdir(), 'waitstate-processes-'));
+  const folder = memoryFolder();
   return { env: { WAITSTATE_FOLDER: folder }, storage: embeddedStorage({ folder }) };
 }
 

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { describe, onTestFinished } from 'vitest';
 import type { HeadMeta } from '../../lambda/checkpoints/format/meta.ts';
 import { readHead } from '../../lambda/checkpoints/format/records.ts';
@@ -13,10 +11,11 @@ import { HEAD_KEY } from '../../lambda/storage/keys.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage, Write } from '../../lambda/storage/ports.ts';
 import { awsStorage } from '../engines/engines.ts';
+import { memoryFolder } from '../memory-folder.ts';
 
 /** A storage in a folder that is removed after the test. */
 export function folderStorage(): Storage {
-  const folder = mkdtempSync(join(tmpdir(), 'waitstate-'));
+  const folder = memoryFolder();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return embeddedStorage({ folder });
 }

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
@@ -12,9 +11,10 @@ import { sqliteRecordStore } from '../../lambda/storage/embedded/sqlite-records.
 import type { PayloadStore, StoredRecord, Write } from '../../lambda/storage/ports.ts';
 import { payloadStoreContract } from '../contract/payload-store.ts';
 import { recordStoreContract } from '../contract/record-store.ts';
+import { memoryFolder } from '../memory-folder.ts';
 import { type SmallDisk, smallDisk } from './embedded/small-disk.ts';
 
-const base = mkdtempSync(join(tmpdir(), 'waitstate-'));
+const base = memoryFolder();
 let folders = 0;
 const aFolder = (): string => join(base, `${folders++}`, 'made when used');
 afterAll(() => rmSync(base, { recursive: true, force: true }));
