@@ -6,9 +6,10 @@ import type { Runtime } from '../../lambda/runtime/runtime.ts';
 import { DUE_SHARD_COUNT, dueGroup, SHARDS, shardGroup } from '../../lambda/storage/keys.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
+import { repeats } from '../deep.ts';
 import { counted } from './storages.ts';
 
-const RUNS = 2_000;
+const RUNS = repeats(500, 2_000);
 
 const waiting = agent({
   name: 'waiting',

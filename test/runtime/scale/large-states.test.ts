@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { dynamoStorage } from '../../../lambda/dynamodb.ts';
 import { embeddedStorage } from '../../../lambda/embedded.ts';
@@ -8,6 +6,7 @@ import { agent } from '../../../lambda/runtime/agent/agent.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { dynamoClient, freshBucket, freshTable, s3Client } from '../../engines/engines.ts';
 import { noise } from '../../faults/seeded.ts';
+import { memoryFolder } from '../../memory-folder.ts';
 import { countingStorage } from './counted.ts';
 import { inColdProcess, invoke } from './process.ts';
 
@@ -18,7 +17,7 @@ interface SharedStorage {
 }
 
 async function inFolder(): Promise<SharedStorage> {
-  const folder = await mkdtemp(join(tmpdir(), 'waitstate-scale-'));
+  const folder = memoryFolder();
   return { open: () => embeddedStorage({ folder }), close: () => rm(folder, { recursive: true }) };
 }
 

@@ -2,16 +2,20 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { agent } from '../../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
+import { repeats } from '../../deep.ts';
 import { noise, randomFrom } from '../../faults/seeded.ts';
 import { type Counts, countingStorage } from './counted.ts';
 import { inColdProcess, invoke } from './process.ts';
 
-const STEPS = 5_000;
+const STEPS = repeats(2_000, 5_000);
 const LENGTH = 1_200;
 const WINDOW = 100;
-const TURNS = 1_000;
+const TURNS = repeats(300, 1_000);
+const SIGNALS = repeats(300, 1_000);
 
-describe('a run of 5,000 steps', () => {
+const inWords = (count: number, things: string) => `${count.toLocaleString('en')} ${things}`;
+
+describe(`a run of ${inWords(STEPS, 'steps')}`, () => {
   test('pays as much for a late step as for an early one, and resumes with a few reads', async () => {
     const storage = countingStorage(memoryStorage());
     const windows: Counts[] = [];
@@ -89,7 +93,7 @@ describe('a run of 1,000 parallel steps', () => {
   });
 });
 
-describe('a run of 1,000 turns', () => {
+describe(`a run of ${inWords(TURNS, 'turns')}`, () => {
   test('reads as much to resume as a run of 10 turns', async () => {
     const storage = countingStorage(memoryStorage());
     const chat = agent({
@@ -124,23 +128,23 @@ describe('a run of 1,000 turns', () => {
   });
 });
 
-describe('a run with 1,000 signals', () => {
+describe(`a run with ${inWords(SIGNALS, 'signals')}`, () => {
   test('reads each of them once', async () => {
     const storage = countingStorage(memoryStorage());
     const sum = agent({
       name: 'sum',
       async run(ctx) {
         let total = 0;
-        for (let i = 0; i < 1_000; i++) total += Number(await ctx.waitForSignal('add'));
+        for (let i = 0; i < SIGNALS; i++) total += Number(await ctx.waitForSignal('add'));
         return total;
       },
     });
     const sender = inColdProcess(sum, storage);
     await sender.start(null, { id: 'run' });
-    for (let i = 0; i < 1_000; i++) await sender.run('run').signal('add', i);
+    for (let i = 0; i < SIGNALS; i++) await sender.run('run').signal('add', i);
     storage.since();
     expect(await invoke(inColdProcess(sum, storage), 'run')).toMatchObject({ status: 'SUCCEEDED' });
-    expect(storage.since().recordsRead).toBeLessThan(1_010);
-    expect(await sender.run('run').result()).toBe(499_500);
+    expect(storage.since().recordsRead).toBeLessThan(SIGNALS + 10);
+    expect(await sender.run('run').result()).toBe((SIGNALS * (SIGNALS - 1)) / 2);
   });
 });

@@ -4,11 +4,12 @@ import { sweepDue } from '../../../lambda/runtime/control/sweep.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import { DUE_SHARD_COUNT } from '../../../lambda/storage/keys.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
+import { repeats } from '../../deep.ts';
 import { HOUR, MINUTE } from '../../faults/clock.ts';
 import { type CountingStorage, countingStorage, NOTHING } from './counted.ts';
 import { inColdProcess, invoke, START } from './process.ts';
 
-const RUNS = 10_000;
+const RUNS = repeats(2_000, 10_000);
 const DUE = 10;
 const ASKED = RUNS / 4 - 3;
 
@@ -24,7 +25,7 @@ const waiter = agent({
   },
 });
 
-describe('10,000 waiting runs', () => {
+describe(`${RUNS.toLocaleString('en')} waiting runs`, () => {
   let storage: CountingStorage;
   beforeAll(async () => {
     storage = countingStorage(memoryStorage());
