@@ -2,6 +2,7 @@ import { checkRecordWrites, conditionHolds, type RecordWrite, writeKey } from '.
 import { decodeCursor, type PositionedRecord, takePage } from './paging.ts';
 import {
   ConditionFailedError,
+  type ListEntries,
   type ListName,
   type PageOptions,
   type PayloadStore,
@@ -114,9 +115,13 @@ function copyRecord({ partition, key, revision, meta, body, lists: listEntries }
     revision,
     meta,
     ...(body && { body: new Uint8Array(body) }),
-    ...(listEntries && { lists: structuredClone(listEntries) }),
+    ...(listEntries && { lists: copyEntries(listEntries) }),
   };
 }
+
+/** The same as `structuredClone`, which takes longer than the rest of a write. */
+const copyEntries = (entries: ListEntries): ListEntries =>
+  Object.fromEntries(Object.entries(entries).map(([list, entry]) => [list, { ...entry }]));
 
 const toListedRecord = ({ partition, key, revision, meta }: StoredRecord): StoredRecord => ({
   partition,
