@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { travelIn } from './agents.ts';
-import { MAIN } from './process.ts';
+import { MAIN, plainEnv } from './process.ts';
 import { freshFolder, run, runIn } from './scene.ts';
 
 const words = (out: string): readonly string[] =>
@@ -80,7 +80,11 @@ describe('waitstate completion', () => {
     chmodSync(join(bin, 'waitstate'), 0o755);
     const list = ['waitstate', ...typed].map((word) => `'${word}'`).join(' ');
     const script = `source <(waitstate completion bash); COMP_WORDS=(${list}); COMP_CWORD=${typed.length}; _waitstate; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const env = { PATH: `${bin}${delimiter}${process.env.PATH}`, WAITSTATE_FOLDER: join(folder, 'runs') };
+    const env = {
+      ...plainEnv(),
+      PATH: `${bin}${delimiter}${process.env.PATH}`,
+      WAITSTATE_FOLDER: join(folder, 'runs'),
+    };
     return words(execFileSync('bash', ['--norc', '-c', script], { env, input: '' }).toString());
   }
 

@@ -1,18 +1,19 @@
 import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { EXIT, EXIT_CODE_BY_ERROR } from '../../cli/exit-codes.ts';
 import { createProgram } from '../../cli/program/program.ts';
 import { processTerminal } from '../../cli/terminal/process-terminal.ts';
 import { chatIn, travelIn } from './agents.ts';
-import { MAIN, runOnTerminal, runProcess } from './process.ts';
+import { MAIN, plainEnv, runOnTerminal, runProcess } from './process.ts';
 import { freshFolder } from './scene.ts';
 
 /** Runs a line of bash in which `waitstate` is the command. */
 const bash = (line: string, env: NodeJS.ProcessEnv): Promise<{ code: number; out: string; err: string }> =>
   new Promise((resolve) => {
     const script = `waitstate() { ${process.execPath} ${MAIN} "$@"; }; export -f waitstate; set -o pipefail; ${line}`;
-    const options = { env: { PATH: process.env.PATH, ...env } };
+    const options = { env: { ...plainEnv(), ...env } };
     const child = execFile('bash', ['--norc', '-c', script], options, (_, out, err) => {
       resolve({ code: child.exitCode ?? -1, out, err });
     });
@@ -138,13 +139,15 @@ describe('the startup of the command', () => {
   const HEAVY =
     /@aws-sdk|@smithy|\/hono|node-server|aws4fetch|\bzod\b|lambda\/(storage|runtime|operator|api|console)|cli\/(dev|commands|target)/;
 
-  /** The names of the modules that a command line loads. */
+  const SOURCE = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+
+  /** The names of the modules that a command line loads, from the sources. */
   async function loadedModules(args: readonly string[]): Promise<readonly string[]> {
     const hook = `import { registerHooks } from 'node:module'; import { writeSync } from 'node:fs';
       registerHooks({ load(url, context, next) { writeSync(2, 'loaded ' + url + '\\n'); return next(url, context); } });
       const get = process.getBuiltinModule; process.getBuiltinModule = (name) => { writeSync(2, 'loaded ' + name + '\\n'); return get(name); };`;
     const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(hook)}`;
-    const { err } = await runProcess(args, { env: { NODE_OPTIONS, WAITSTATE_FOLDER: freshFolder() } });
+    const { err } = await runProcess(args, { env: { NODE_OPTIONS, WAITSTATE_FOLDER: freshFolder() }, program: SOURCE });
     return [...err.matchAll(/^loaded (.*)$/gm)].map(([, url = '']) => url.replace(/.*\/node_modules\//, ''));
   }
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { projectOf, serverOf } from './scene.ts';
+import { serve } from '../../../cli/dev/server/serve.ts';
+import { projectOf, serverOf, sharedServer } from './scene.ts';
 
 const named = (name: string, result = 'done'): string => `
   import { agent } from 'waitstate';
@@ -28,7 +29,8 @@ describe('an agent file', () => {
       'twice.ts': `${named('one')}\nexport const other = agent({ name: 'one', run: async () => 1 });\n`,
       'quits.ts': 'process.exit(3);\n',
       'text.ts': `throw 'just text';\n`,
-      'never.ts': 'for (;;);\n',
+      // Blocks the process, like an endless loop.
+      'never.ts': 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);\n',
     });
     const names = [
       'enum',
@@ -43,7 +45,7 @@ describe('an agent file', () => {
       'quits',
     ];
     const files = [...names.map((name) => `${name}.ts`), 'jsx.tsx', 'never.ts', 'text.ts', 'good.ts'];
-    const server = serverOf(project, files, { timing: { heartbeatTimeoutMs: 8_000 } });
+    const server = serverOf(project, files, { timing: { heartbeatTimeoutMs: 5_000 } });
     await server.ready();
     for (const line of [
       'enum.ts:5: TypeScript enum is not supported in strip-only mode.',
@@ -91,42 +93,16 @@ describe('an agent file', () => {
     expect(server.log).not.toContain('MODULE_TYPELESS');
   });
 
-  it('may emit its own warnings', async () => {
-    const project = projectOf({ 'a.ts': `${named('a')}\nprocess.emitWarning('This is old.');\n` });
-    const server = serverOf(project, ['a.ts']);
+  it('is not watched with --no-watch, but each process loads its current content', async () => {
+    const project = projectOf({ 'a.ts': named('a', 'first') });
+    const server = serverOf(project, ['a.ts'], { watch: false, timing: { crashBackoffMs: 20 } });
     await server.ready();
-    expect(server.log).toMatch(/a\.ts: \(node:\d+\) Warning: This is old\./);
-  });
-
-  it('is reloaded when it or one of its imports changes, with one line in the log', async () => {
-    const project = projectOf({
-      'agents/price.ts': 'export const price = 1;\n',
-      'agents/shop.ts': `
-        import { agent } from 'waitstate';
-        import { price } from './price.ts';
-        export const shop = agent({ name: 'shop', run: async () => price });
-      `,
-    });
-    const server = serverOf(project, ['agents/shop.ts']);
-    await server.ready();
-    expect(await server.becomes(await server.start('shop'), 'SUCCEEDED')).toMatchObject({ result: 1 });
-
-    project.write('agents/price.ts', 'export const price = 2;\n');
-    await server.waitForLine(/Reloaded agents\/shop\.ts: shop/);
-    expect(await server.becomes(await server.start('shop'), 'SUCCEEDED')).toMatchObject({ result: 2 });
-
-    // Editors replace the file with a new one.
-    project.write('agents/shop.ts~', named('market', 'sold'));
-    renameSync(project.file('agents/shop.ts~'), project.file('agents/shop.ts'));
-    await server.waitForLine(/Reloaded agents\/shop\.ts: market/);
-    expect(await server.callApi('/api/agents')).toEqual({ agents: [{ name: 'market' }] });
-    await server.becomes(await server.start('market'), 'SUCCEEDED');
-
-    // A file that is no longer imported, and a file with only a new timestamp, cause no reload.
-    project.write('agents/price.ts', 'export const price = 3;\n');
-    utimesSync(project.file('agents/shop.ts'), new Date(), new Date());
-    await pause(1_000);
-    expect(server.lines.filter((line) => line.includes('Reloaded'))).toHaveLength(2);
+    project.write('a.ts', 'export const oops = ;\n');
+    const run = await server.start('a');
+    await server.waitForLine(/a\.ts:1: Expression expected/);
+    project.write('a.ts', named('a', 'second'));
+    expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
+    expect(server.log).not.toContain('Reloaded');
   });
 
   it('is reloaded behind a symbolic link too', async () => {
@@ -145,73 +121,6 @@ describe('an agent file', () => {
     await server.waitForLine(/Reloaded agents\/shop\.ts: shop-2/);
     project.write('real/shop.ts', named('other'));
     await server.waitForLine(/Reloaded agents\/shop\.ts: other/);
-  });
-
-  it('keeps its runs waiting while it does not load, and resumes them when it does', async () => {
-    const project = projectOf({ 'a.ts': named('a', 'first') });
-    const server = serverOf(project, ['a.ts']);
-    await server.ready();
-    project.write('a.ts', 'export const oops = ;\n');
-    await server.waitForLine(/a\.ts:1: Expression expected/);
-    const run = await server.start('a');
-    await pause(1_000);
-    expect(await server.callApi(`/api/runs/${run}`)).toMatchObject({ status: 'READY', version: 1 });
-    expect(server.log).not.toContain('starts: a');
-    project.write('a.ts', named('a', 'second'));
-    await server.waitForLine(/Reloaded a\.ts: a/);
-    expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
-
-    rmSync(project.file('a.ts'));
-    await server.waitForLine(/a\.ts: The file no longer exists\./);
-  });
-
-  it('does not hide a decision in the log while it does not load', async () => {
-    const asks = `
-      import { agent } from 'waitstate';
-      export const it = agent({
-        name: 'a',
-        run: async (ctx) => (await ctx.approval('send', { title: 'Send it?', approvers: ['user:ann'] })).by,
-      });
-    `;
-    const project = projectOf({ 'a.ts': asks });
-    const server = serverOf(project, ['a.ts']);
-    await server.ready();
-    const run = await server.start('a');
-    const link = await server.link();
-    project.write('a.ts', 'export const oops = ;\n');
-    await server.waitForLine(/a\.ts:1: Expression expected/);
-    await fetch(link, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
-    await server.waitForLine(new RegExp(`${run} +approved by user:ann: Send it`));
-    await server.waitForLine(new RegExp(`${run} +is ready, but a\\.ts does not load`));
-    project.write('a.ts', asks);
-    await server.becomes(run, 'SUCCEEDED');
-    expect(server.lines.filter((line) => line.includes('approved by'))).toHaveLength(1);
-    expect(server.lines.filter((line) => line.includes('does not load'))).toHaveLength(1);
-  });
-
-  it('is not watched with --no-watch, but each process loads its current content', async () => {
-    const project = projectOf({ 'a.ts': named('a', 'first') });
-    const server = serverOf(project, ['a.ts'], { watch: false, timing: { crashBackoffMs: 20 } });
-    await server.ready();
-    project.write('a.ts', 'export const oops = ;\n');
-    const run = await server.start('a');
-    await server.waitForLine(/a\.ts:1: Expression expected/);
-    project.write('a.ts', named('a', 'second'));
-    expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
-    expect(server.log).not.toContain('Reloaded');
-  });
-
-  it('is reported if another file already defines its agent', async () => {
-    const project = projectOf({ 'one.ts': named('same', 'one'), 'two.ts': named('same', 'two') });
-    const server = serverOf(project, ['one.ts', 'two.ts']);
-    await server.ready();
-    await server.waitForLine(
-      /two\.ts: Agent "same" is ignored, because one\.ts already defines an agent with this name\./,
-    );
-    expect(await server.becomes(await server.start('same'), 'SUCCEEDED')).toMatchObject({ result: 'one' });
-    project.write('one.ts', named('other'));
-    await server.waitForLine(/Reloaded one\.ts: other/);
-    expect(await server.becomes(await server.start('same'), 'SUCCEEDED')).toMatchObject({ result: 'two' });
   });
 
   it('parks a run that needs newer code, without starting more processes', async () => {
@@ -238,21 +147,121 @@ describe('an agent file', () => {
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'went' });
   });
 
-  it('can be named by a glob pattern that the shell did not expand', async () => {
-    const project = projectOf({ 'agents/a.ts': named('a'), 'agents/b.ts': named('b'), 'agents/b.txt': 'no' });
-    const server = serverOf(project, ['agents/*.ts']);
-    await server.ready();
-    expect(await server.callApi('/api/agents')).toEqual({ agents: [{ name: 'a' }, { name: 'b' }] });
+  it('must exist when the server starts', async () => {
+    const folder = projectOf().file('.waitstate');
+    for (const given of ['nowhere.ts', 'agents/*.ts', '.'])
+      await expect(serve({ files: [given], folder, print: () => {} })).rejects.toThrow(
+        /The file .* does not exist\. Name your agent files|No file matches agents/,
+      );
+  });
+});
+
+describe.concurrent('an agent file of a server with other files', () => {
+  const ASKS = `
+    import { agent } from 'waitstate';
+    export const it = agent({
+      name: 'asks',
+      run: async (ctx) => (await ctx.approval('send', { title: 'Send it?', approvers: ['user:ann'] })).by,
+    });
+  `;
+  const { project, server } = sharedServer(
+    {
+      'warns.ts': `${named('warns')}\nprocess.emitWarning('This is old.');\n`,
+      'agents/price.ts': 'export const price = 1;\n',
+      'agents/shop.ts': `
+        import { agent } from 'waitstate';
+        import { price } from './price.ts';
+        export const shop = agent({ name: 'shop', run: async () => price });
+      `,
+      'agents/other.ts': named('other'),
+      'waits.ts': named('waits', 'first'),
+      'asks.ts': ASKS,
+      'one.ts': named('same', 'one'),
+      'two.ts': named('same', 'two'),
+      'glob/a.ts': named('a'),
+      'glob/b.ts': named('b'),
+      'glob/b.txt': 'no',
+    },
+    {
+      given: ['agents/shop.ts', 'agents/other.ts', 'waits.ts', 'asks.ts', 'one.ts', 'two.ts', 'glob/*.ts', 'warns.ts'],
+    },
+  );
+  const agentNames = async (): Promise<readonly string[]> => {
+    const { agents } = await server.callApi<{ agents: readonly { readonly name: string }[] }>('/api/agents');
+    return agents.map(({ name }) => name);
+  };
+  const reloaded = (file: string) => server.lines.filter((line) => line.includes(`Reloaded ${file}`));
+
+  it('is reloaded when it or one of its imports changes, with one line in the log', async () => {
+    expect(await server.becomes(await server.start('shop'), 'SUCCEEDED')).toMatchObject({ result: 1 });
+
+    project.write('agents/price.ts', 'export const price = 2;\n');
+    await server.waitForLine(/Reloaded agents\/shop\.ts: shop/);
+    expect(await server.becomes(await server.start('shop'), 'SUCCEEDED')).toMatchObject({ result: 2 });
+
+    // Editors replace the file with a new one.
+    project.write('agents/shop.ts~', named('market', 'sold'));
+    renameSync(project.file('agents/shop.ts~'), project.file('agents/shop.ts'));
+    await server.waitForLine(/Reloaded agents\/shop\.ts: market/);
+    expect(await agentNames()).toContain('market');
+    expect(await agentNames()).not.toContain('shop');
+    await server.becomes(await server.start('market'), 'SUCCEEDED');
+
+    // A file that is no longer imported, and a file with only a new timestamp, cause no reload.
+    project.write('agents/price.ts', 'export const price = 3;\n');
+    utimesSync(project.file('agents/shop.ts'), new Date(), new Date());
+    project.write('agents/other.ts', named('another'));
+    await server.waitForLine(/Reloaded agents\/other\.ts: another/);
+    await pause(500);
+    expect(reloaded('agents/shop.ts')).toHaveLength(2);
   });
 
-  it('must exist when the server starts', async () => {
-    const project = projectOf();
-    for (const given of ['nowhere.ts', 'agents/*.ts', '.']) {
-      const server = serverOf(project, [given]);
-      await server.exited;
-      expect(server.child.exitCode).toBe(1);
-      expect(server.log).toMatch(/The file .* does not exist\. Name your agent files|No file matches agents/);
-    }
+  it('keeps its runs waiting while it does not load, and resumes them when it does', async () => {
+    project.write('waits.ts', 'export const oops = ;\n');
+    await server.waitForLine(/waits\.ts:1: Expression expected/);
+    const run = await server.start('waits');
+    await server.waitForLine(new RegExp(`${run} +is ready, but waits\\.ts does not load`));
+    expect(await server.callApi(`/api/runs/${run}`)).toMatchObject({ status: 'READY', version: 1 });
+    expect(server.log).not.toContain('starts: waits');
+    project.write('waits.ts', named('waits', 'second'));
+    await server.waitForLine(/Reloaded waits\.ts: waits/);
+    expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
+
+    rmSync(project.file('waits.ts'));
+    await server.waitForLine(/waits\.ts: The file no longer exists\./);
+  });
+
+  it('does not hide a decision in the log while it does not load', async () => {
+    const run = await server.start('asks');
+    const link = await server.link(run);
+    project.write('asks.ts', 'export const oops = ;\n');
+    await server.waitForLine(/asks\.ts:1: Expression expected/);
+    await fetch(link, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
+    await server.waitForLine(new RegExp(`${run} +approved by user:ann: Send it`));
+    await server.waitForLine(new RegExp(`${run} +is ready, but asks\\.ts does not load`));
+    project.write('asks.ts', ASKS);
+    await server.becomes(run, 'SUCCEEDED');
+    expect(server.lines.filter((line) => line.includes('approved by'))).toHaveLength(1);
+    expect(server.lines.filter((line) => line.includes('asks.ts does not load'))).toHaveLength(1);
+  });
+
+  it('is reported if another file already defines its agent', async () => {
+    await server.waitForLine(
+      /two\.ts: Agent "same" is ignored, because one\.ts already defines an agent with this name\./,
+    );
+    expect(await server.becomes(await server.start('same'), 'SUCCEEDED')).toMatchObject({ result: 'one' });
+    project.write('one.ts', named('different'));
+    await server.waitForLine(/Reloaded one\.ts: different/);
+    expect(await server.becomes(await server.start('same'), 'SUCCEEDED')).toMatchObject({ result: 'two' });
+  });
+
+  it('may emit its own warnings', () => {
+    expect(server.log).toMatch(/warns\.ts: \(node:\d+\) Warning: This is old\./);
+  });
+
+  it('can be named by a glob pattern that the shell did not expand', async () => {
+    expect(await agentNames()).toEqual(expect.arrayContaining(['a', 'b']));
+    expect(server.log).not.toContain('b.txt');
   });
 });
 

@@ -1,4 +1,5 @@
 // A local server in a separate process, which a test can kill.
+import { flushCompileCache } from 'node:module';
 import { serve } from '../../../cli/dev/server/serve.ts';
 import { render } from '../../../cli/terminal/line.ts';
 
@@ -10,4 +11,6 @@ process.on('SIGTERM', async () => {
   console.log('stopped');
 });
 await server.ready;
+// A killed process would not write the compile cache.
+flushCompileCache();
 console.log('ready');

@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { repeats } from '../../deep.ts';
 import { randomFrom } from '../../faults/seeded.ts';
-import { isAlive, type Project, projectOf, type ServerProcess, serverOf, until } from './scene.ts';
+import { isAlive, type Project, projectOf, type ServerProcess, serverOf, sharedServer, until } from './scene.ts';
 
 const STEPS = 8;
+const KILLS = repeats(2, 4);
 
 const WORK = `
   import { appendFileSync } from 'node:fs';
@@ -47,14 +49,14 @@ function expectEachOnce(project: Project, run: string): void {
 }
 
 describe('the local server and killed processes', () => {
-  it.each([1, 2])('resumes its runs after it was killed several times (seed %i)', async (seed) => {
+  it.each(repeats([1], [1, 2]))('resumes its runs after it was killed several times (seed %i)', async (seed) => {
     const random = randomFrom(seed);
     const project = projectOf({ 'work.ts': WORK });
     const killed: number[] = [];
     let server: ServerProcess = serverOf(project, ['work.ts']);
     await server.ready();
     const runs = await Promise.all(['a', 'b', 'c'].map((id) => server.start('work', null, id)));
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < KILLS; i++) {
       const before = paidIn(project).length;
       await until('something is paid', () => paidIn(project).length > before);
       await pause(random() * 150);
@@ -69,23 +71,6 @@ describe('the local server and killed processes', () => {
       expectEachOnce(project, run);
     }
     expect(server.log).toContain('resumes after an interruption');
-  });
-
-  it('resumes a run whose process is killed several times', async () => {
-    const random = randomFrom(3);
-    const project = projectOf({ 'work.ts': WORK });
-    const server = serverOf(project, ['work.ts'], { timing: { crashBackoffMs: 50 } });
-    await server.ready();
-    const run = await server.start('work');
-    for (let kills = 1; kills <= 4; kills++) {
-      const before = paidIn(project).length;
-      const { pid } = await until('something is paid', () => paidIn(project)[before]);
-      await pause(random() * 100);
-      process.kill(pid, 'SIGKILL');
-      await server.waitForLine(/pid \d+ was killed \(SIGKILL\)/, kills);
-    }
-    await server.becomes(run, 'SUCCEEDED');
-    expectEachOnce(project, run);
   });
 
   it('ends together with its processes, even with a process in an endless loop and its children', async () => {
@@ -112,104 +97,113 @@ describe('the local server and killed processes', () => {
     await server.kill('SIGKILL');
     await until('its processes are gone', () => pids.every((pid) => !isAlive(Number(pid))));
   });
-
-  it('ends the children of an agent process together with it', async () => {
-    const project = projectOf({
-      'parent.ts': `
-        import { spawn } from 'node:child_process';
-        import { agent } from 'waitstate';
-        export const parent = agent({
-          name: 'parent',
-          run: (ctx) => ctx.step('start', () => spawn('sleep', ['1000'], { stdio: 'inherit' }).pid),
-        });
-      `,
-    });
-    const server = serverOf(project, ['parent.ts']);
-    await server.ready();
-    const { result: pid } = await server.becomes(await server.start('parent'), 'SUCCEEDED');
-    await until('it is gone', () => !isAlive(Number(pid)));
-  });
 });
 
-describe('an agent process', () => {
+const PARENT = `
+  import { spawn } from 'node:child_process';
+  import { agent } from 'waitstate';
+  export const parent = agent({
+    name: 'parent',
+    run: (ctx) => ctx.step('start', () => spawn('sleep', ['1000'], { stdio: 'inherit' }).pid),
+  });
+`;
+
+const QUITS = `
+  import { agent } from 'waitstate';
+  export const quits = agent({
+    name: 'quits',
+    maxClaimsWithoutProgress: 3,
+    async run(ctx) {
+      await ctx.step('first', () => 1);
+      process.exit(7);
+    },
+  });
+`;
+
+const STUCK = `
+  import { appendFileSync, existsSync } from 'node:fs';
+  import { agent } from 'waitstate';
+  export const stuck = agent({
+    name: 'stuck',
+    run: (ctx) => ctx.step('once stuck', () => {
+      if (existsSync('was-here.txt')) return 'free';
+      appendFileSync('was-here.txt', 'x');
+      // Blocks the process, like an endless loop.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    }),
+  });
+`;
+
+const THROWS = `
+  import { agent } from 'waitstate';
+  export const throws = agent({
+    name: 'throws',
+    maxClaimsWithoutProgress: 1,
+    async run(ctx) {
+      setTimeout(() => { throw new Error('Nobody awaits me.'); }, 10);
+      await ctx.step('wait', () => new Promise(() => {}));
+    },
+  });
+`;
+
+describe.concurrent('an agent process', () => {
+  const { project, server } = sharedServer(
+    { 'work.ts': WORK, 'parent.ts': PARENT, 'quits.ts': QUITS, 'throws.ts': THROWS },
+    { timing: { crashBackoffMs: 20 } },
+  );
+  // The time limits must leave some time after the code is loaded.
+  const limited = sharedServer(
+    { 'stuck.ts': STUCK, 'work.ts': WORK.replace('setTimeout(80)', 'setTimeout(800)') },
+    { timing: { heartbeatTimeoutMs: 6_000, invocationTimeoutMs: 5_000, crashBackoffMs: 20 } },
+  );
+
+  it('is killed and restarted when it does not respond', async () => {
+    const run = await limited.server.start('stuck');
+    await limited.server.waitForLine(new RegExp(`${run} +pid \\d+ did not respond for 6s and was killed`));
+    expect(await limited.server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'free' });
+  });
+
+  it('yields at the time limit of an invocation, and the run continues in another process', async () => {
+    const run = await limited.server.start('work');
+    await limited.server.waitForLine(new RegExp(`${run} +continues in a new process`));
+    await limited.server.becomes(run, 'SUCCEEDED');
+    expectEachOnce(limited.project, run);
+    expect(new Set(paidIn(limited.project).map(({ pid }) => pid)).size).toBeGreaterThan(1);
+  });
+
+  it('is restarted when it is killed several times, and the run resumes', async () => {
+    const random = randomFrom(3);
+    const run = await server.start('work');
+    for (let kills = 1; kills <= KILLS; kills++) {
+      const before = paidIn(project).length;
+      const { pid } = await until('something is paid', () => paidIn(project)[before]);
+      await pause(random() * 100);
+      process.kill(pid, 'SIGKILL');
+      await server.waitForLine(new RegExp(`${run} +pid \\d+ was killed \\(SIGKILL\\)`), kills);
+    }
+    await server.becomes(run, 'SUCCEEDED');
+    expectEachOnce(project, run);
+  });
+
   it('is restarted when it exits, until the run fails after maxClaimsWithoutProgress', async () => {
-    const project = projectOf({
-      'quits.ts': `
-        import { agent } from 'waitstate';
-        export const quits = agent({
-          name: 'quits',
-          maxClaimsWithoutProgress: 3,
-          async run(ctx) {
-            await ctx.step('first', () => 1);
-            process.exit(7);
-          },
-        });
-      `,
-    });
-    const server = serverOf(project, ['quits.ts'], { timing: { crashBackoffMs: 20 } });
-    await server.ready();
     const run = await server.start('quits');
     const failed = await server.becomes(run, 'FAILED');
     expect(failed.error).toMatchObject({ message: expect.stringContaining('first') });
     // The first attempt recorded a step, three more did not, and three more tried to end the run.
-    expect(server.lines.filter((line) => line.includes('exited with code 7'))).toHaveLength(7);
+    expect(server.lines.filter((line) => /pid \d+ exited with code 7/.test(line))).toHaveLength(7);
     await server.waitForLine(new RegExp(`${run} +failed after .* Its last process exited with code 7\\.`));
   });
 
-  it('is killed and restarted when it does not respond', async () => {
-    const project = projectOf({
-      'stuck.ts': `
-        import { appendFileSync, existsSync } from 'node:fs';
-        import { agent } from 'waitstate';
-        export const stuck = agent({
-          name: 'stuck',
-          run: (ctx) => ctx.step('once stuck', () => {
-            if (existsSync('was-here.txt')) return 'free';
-            appendFileSync('was-here.txt', 'x');
-            for (;;);
-          }),
-        });
-      `,
-    });
-    const server = serverOf(project, ['stuck.ts'], { timing: { heartbeatTimeoutMs: 6_000, crashBackoffMs: 20 } });
-    await server.ready();
-    const run = await server.start('stuck');
-    await server.waitForLine(new RegExp(`${run} +pid \\d+ did not respond for 6s and was killed`));
-    expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'free' });
-  });
-
-  it('yields at the time limit of an invocation, and the run continues in another process', async () => {
-    // The time limit must leave some time after the code is loaded.
-    const project = projectOf({ 'work.ts': WORK.replace('setTimeout(80)', 'setTimeout(1_500)') });
-    const server = serverOf(project, ['work.ts'], { timing: { invocationTimeoutMs: 8_000 } });
-    await server.ready();
-    const run = await server.start('work');
-    await server.waitForLine(new RegExp(`${run} +continues in a new process`));
-    await server.becomes(run, 'SUCCEEDED');
-    expectEachOnce(project, run);
-    expect(new Set(paidIn(project).map(({ pid }) => pid)).size).toBeGreaterThan(1);
-  });
-
   it('is logged with its output when it throws an uncaught error', async () => {
-    const project = projectOf({
-      'throws.ts': `
-        import { agent } from 'waitstate';
-        export const throws = agent({
-          name: 'throws',
-          maxClaimsWithoutProgress: 1,
-          async run(ctx) {
-            setTimeout(() => { throw new Error('Nobody awaits me.'); }, 10);
-            await ctx.step('wait', () => new Promise(() => {}));
-          },
-        });
-      `,
-    });
-    const server = serverOf(project, ['throws.ts'], { timing: { crashBackoffMs: 20 } });
-    await server.ready();
     const run = await server.start('throws');
     await server.waitForLine(new RegExp(`${run} +│ Error: Nobody awaits me\\.`));
     await server.waitForLine(new RegExp(`${run} +pid \\d+ exited with code 1`));
     await server.becomes(run, 'FAILED');
+  });
+
+  it('ends together with its children', async () => {
+    const { result: pid } = await server.becomes(await server.start('parent'), 'SUCCEEDED');
+    await until('it is gone', () => !isAlive(Number(pid)));
   });
 });
 

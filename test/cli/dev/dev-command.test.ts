@@ -1,12 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readLines } from '../../../cli/dev/processes/read-lines.ts';
 import { findRunningServer } from '../../../cli/dev/server/server-file.ts';
+import { MAIN } from '../process.ts';
 import { isAlive, type Project, projectOf, until } from './scene.ts';
-
-const MAIN = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url));
 
 const agents = (count: number): string => `
   import { agent } from 'waitstate';

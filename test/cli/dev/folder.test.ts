@@ -2,23 +2,32 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listen } from '../../../cli/dev/server/listen.ts';
+import { type LocalServer, serve } from '../../../cli/dev/server/serve.ts';
 import { findRunningServer } from '../../../cli/dev/server/server-file.ts';
-import { isAlive, projectOf, serverOf, until } from './scene.ts';
+import { isAlive, type Project, projectOf, serverOf, until } from './scene.ts';
 
 const FILE = '.waitstate/server.json';
+
+/** Serves the folder of a project in this process, until the test is finished. */
+async function serveHere(project: Project, port?: number): Promise<LocalServer> {
+  const server = await serve({ files: [], folder: project.file('.waitstate'), port, print: () => {} });
+  onTestFinished(() => server.stop());
+  await server.ready;
+  return server;
+}
 
 describe('the folder of the local server', () => {
   it('contains the key, readable by its owner only, and the URL while the server runs', async () => {
     const project = projectOf();
-    const server = serverOf(project, []);
-    await server.ready();
+    const server = await serveHere(project);
     expect(statSync(project.file(FILE)).mode & 0o777).toBe(0o600);
     expect(statSync(project.file('.waitstate')).mode & 0o777).toBe(0o700);
     expect(readFileSync(project.file('.waitstate/.gitignore'), 'utf8')).toBe('*\n');
-    const { key, url, port } = server;
+    const { key, url } = server;
+    const port = Number(new URL(url).port);
     expect(key).toMatch(/^[\w-]{43}$/);
-    expect(await findRunningServer(project.file('.waitstate'))).toEqual({ key, url, port, pid: server.child.pid });
-    await server.kill('SIGTERM');
+    expect(await findRunningServer(project.file('.waitstate'))).toEqual({ key, url, port, pid: process.pid });
+    await server.stop();
     expect(await findRunningServer(project.file('.waitstate'))).toBeUndefined();
     expect(JSON.parse(readFileSync(project.file(FILE), 'utf8'))).toEqual({ key, port });
   });
@@ -40,8 +49,7 @@ describe('the folder of the local server', () => {
     const { url, key } = first;
     await first.kill('SIGKILL');
     expect(await findRunningServer(project.file('.waitstate'))).toBeUndefined();
-    const second = serverOf(project, []);
-    await second.ready();
+    const second = await serveHere(project);
     expect({ url: second.url, key: second.key }).toEqual({ url, key });
   });
 
@@ -63,11 +71,9 @@ describe('the folder of the local server', () => {
     }
 
     async function startAndStop(): Promise<{ readonly key: string }> {
-      const server = serverOf(project, []);
-      await server.ready();
-      const started = { key: server.key };
-      await server.kill('SIGTERM');
-      return started;
+      const server = await serveHere(project);
+      await server.stop();
+      return server;
     }
   });
 
@@ -75,16 +81,14 @@ describe('the folder of the local server', () => {
     const project = projectOf();
     const first = serverOf(project, []);
     await first.ready();
-    const second = serverOf(project, []);
-    await second.exited;
-    expect(second.child.exitCode).toBe(1);
-    expect(second.log).toContain(`at ${first.url} (pid ${first.child.pid})`);
-    expect(second.log).toContain('--folder');
-    expect(second.log).not.toContain(first.key);
+    const second = await serveHere(project).catch(String);
+    expect(second).toContain(`at ${first.url} (pid ${first.child.pid})`);
+    expect(second).toContain('--folder');
+    expect(second).not.toContain(first.key);
     expect(await findRunningServer(project.file('.waitstate'))).toMatchObject({ url: first.url, pid: first.child.pid });
     // Once the first server is gone, the folder is free, even after a kill.
     await first.kill('SIGKILL');
-    await serverOf(project, []).ready();
+    await serveHere(project);
   });
 
   it('allows one of several servers that start at the same time', async () => {
@@ -99,10 +103,7 @@ describe('the folder of the local server', () => {
 
   it('is rejected with a clear message if it is not writable', async () => {
     const project = projectOf({ '.waitstate': 'a file' });
-    const server = serverOf(project, []);
-    await server.exited;
-    expect(server.child.exitCode).toBe(1);
-    expect(server.log).toContain('must be a folder that this process can write to');
+    await expect(serveHere(project)).rejects.toThrow('must be a folder that this process can write to');
   });
 });
 
@@ -111,9 +112,7 @@ describe('the port of the local server', () => {
     const busy = createServer();
     onTestFinished(() => void busy.close());
     const taken = await listen(busy, 0, undefined);
-    const second = serverOf(projectOf(), [], { port: taken });
-    await second.exited;
-    expect(second.log).toContain(`Port ${taken} is in use by another program.`);
+    await expect(serveHere(projectOf(), taken)).rejects.toThrow(`Port ${taken} is in use by another program.`);
 
     const other = createServer();
     onTestFinished(() => void other.close());

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Project, ServerProcess } from './scene.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedServer } from './scene.ts';
 
 const ASKS = `
   import { agent } from 'waitstate';
@@ -10,21 +10,14 @@ const ASKS = `
 `;
 
 describe('the guard of the local server', () => {
-  const project = new Project({ 'asks.ts': ASKS });
-  const server = new ServerProcess(project, ['asks.ts']);
+  const { server } = sharedServer({ 'asks.ts': ASKS });
   let cookie = '';
   let link = '';
 
   beforeAll(async () => {
-    await server.ready();
     const entered = await fetch(`${server.url}/?key=${server.key}`, { redirect: 'manual' });
     [cookie = ''] = (entered.headers.get('set-cookie') ?? '').split(';');
-    await server.start('asks');
-    link = await server.link();
-  });
-  afterAll(async () => {
-    await server.kill();
-    project.remove();
+    link = await server.link(await server.start('asks'));
   });
 
   interface RawRequest {

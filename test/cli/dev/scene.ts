@@ -4,14 +4,17 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { readLines } from '../../../cli/dev/processes/read-lines.ts';
 import type { Timing } from '../../../cli/dev/processes/timing.ts';
 import type { ServeOptions } from '../../../cli/dev/server/serve.ts';
+import { bundledProgram } from '../../bundled-program.ts';
+
+const PROGRAM = await bundledProgram('test/cli/dev/child-serving');
 
 // Less than a minute: after that, a sweep would hide a missed delivery.
 const LIMIT_MS = 45_000;
+const REQUEST_INTERVAL_MS = 250;
 
 /** Waits until `find` returns a value. */
 export async function until<T>(
@@ -83,9 +86,8 @@ export class ServerProcess {
   ) {
     this.#folder = join(project.path, folder);
     const options = JSON.stringify({ ...given, folder, files });
-    const program = fileURLToPath(new URL('./child-serving.ts', import.meta.url));
     const environment = { ...process.env, NO_COLOR: '1', ...env };
-    this.child = spawn(process.execPath, [program, options], { cwd: project.path, env: environment });
+    this.child = spawn(process.execPath, [PROGRAM, options], { cwd: project.path, env: environment });
     this.exited = once(this.child, 'close');
     const { stdout, stderr } = this.child;
     for (const stream of [stdout, stderr]) if (stream) readLines(stream, (line) => this.lines.push(line));
@@ -142,19 +144,33 @@ export class ServerProcess {
 
   /** Waits for a status of a run and returns the run. */
   becomes(run: string, status: string): Promise<Record<string, unknown>> {
+    let [lineCount, nextRequest] = [0, 0];
     return until(
       () => `run ${run} is ${status}; the log is\n${this.log}`,
       async () => {
+        // Most changes are logged; more requests would only slow down the server.
+        if (this.lines.length === lineCount && Date.now() < nextRequest) return false;
+        [lineCount, nextRequest] = [this.lines.length, Date.now() + REQUEST_INTERVAL_MS];
         const view = await this.callApi(`/api/runs/${run}`);
         return view.status === status && view;
       },
     );
   }
 
-  /** The approval link of a person in the log. */
-  async link(person = 'user:ann'): Promise<string> {
-    const [link = ''] = await this.waitForLine(new RegExp(`^ +${person}  (http:\\S+)$`));
-    return link;
+  /** The lines below the line that says whom a run asks. */
+  linesBelowAsks(run: string): readonly string[] {
+    const asks = this.lines.findIndex((line) => new RegExp(` ${run} +asks `).test(line));
+    const below = asks < 0 ? [] : this.lines.slice(asks + 1);
+    const end = below.findIndex((line) => !line.startsWith('     '));
+    return end < 0 ? below : below.slice(0, end);
+  }
+
+  /** The approval link of a person for a run, in the log. */
+  link(run: string, person = 'user:ann'): Promise<string> {
+    return until(
+      () => `a link of ${person} for ${run} in\n${this.log}`,
+      () => this.linesBelowAsks(run).flatMap((line) => line.split(`${person}  `)[1] ?? [])[0],
+    );
   }
 
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
@@ -168,6 +184,21 @@ export function serverOf(project: Project, files: readonly string[], options: Se
   const server = new ServerProcess(project, files, options);
   onTestFinished(() => server.kill());
   return server;
+}
+
+/** Starts a server that the tests of a `describe` share. It runs all files, or those that are given. */
+export function sharedServer(
+  files: Readonly<Record<string, string>>,
+  { given = Object.keys(files), ...options }: ServerOptions & { readonly given?: readonly string[] } = {},
+): { readonly project: Project; readonly server: ServerProcess } {
+  const project = new Project(files);
+  const server = new ServerProcess(project, given, options);
+  beforeAll(() => server.ready());
+  afterAll(async () => {
+    await server.kill();
+    project.remove();
+  });
+  return { project, server };
 }
 
 /** Whether a process exists. */

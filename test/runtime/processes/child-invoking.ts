@@ -11,7 +11,8 @@ import type { Command, Line } from './commands.ts';
 
 // Reads and writes block, so that nothing else happens in this process between a line and its reply.
 
-// Not imported from node:process, which would open stdin as non-blocking.
+// Not the standard input: Node makes that one non-blocking as soon as a package imports node:process.
+const COMMANDS = 3;
 const { env } = process;
 let buffered = '';
 let now = 0;
@@ -30,7 +31,7 @@ function readLine(): string {
       buffered = buffered.slice(end + 1);
       return line;
     }
-    buffered += bytes.toString('utf8', 0, readSync(0, bytes));
+    buffered += bytes.toString('utf8', 0, readSync(COMMANDS, bytes));
   }
 }
 

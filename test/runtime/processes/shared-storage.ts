@@ -57,8 +57,7 @@ function endpointOf(name: 'dynamodb' | 's3'): string {
 function createSharedStorage(folder: string, env: Readonly<Record<string, string>>, storage: Storage): SharedStorage {
   const file = join(folder, 'effects.jsonl');
   return {
-    // Without the compile cache, a child spends half of its time loading code.
-    env: { ...env, EFFECTS_FILE: file, NODE_COMPILE_CACHE: join(folder, 'code') },
+    env: { ...env, EFFECTS_FILE: file },
     storage,
     agents: (now, code = 3) =>
       agentsOf(file, code, { storage, clock: { now: () => now, sleep: () => new Promise(() => {}) }, runsInMemory: 1 }),

@@ -1,16 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import type { Readable, Writable } from 'node:stream';
+import { bundledProgram } from '../../bundled-program.ts';
 import type { Code } from './agents.ts';
 import type { Command, CommandOutcome, Line } from './commands.ts';
 import type { SharedStorage } from './shared-storage.ts';
 
-const CHILD = fileURLToPath(new URL('./child-invoking.ts', import.meta.url));
+const CHILD = await bundledProgram('test/runtime/processes/child-invoking');
 
 /** A child process that performs commands in sequence. */
 export class Worker {
   readonly #child: ChildProcess;
+  readonly #commands: Writable;
   readonly #lines: AsyncIterator<string>;
   readonly #closed: Promise<unknown>;
   #errors = '';
@@ -18,26 +20,27 @@ export class Worker {
   constructor({ env }: SharedStorage, code: Code = 3) {
     const child = spawn(process.execPath, [CHILD], {
       env: { ...process.env, ...env, CODE: String(code) },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     });
     this.#child = child;
+    this.#commands = child.stdio[3] as Writable;
     this.#closed = once(child, 'close');
-    this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    this.#lines = createInterface({ input: child.stdout as Readable })[Symbol.asyncIterator]();
     // A killed process cannot receive anything.
-    child.stdin.on('error', () => {});
-    child.stderr.on('data', (data) => {
+    this.#commands.on('error', () => {});
+    child.stderr?.on('data', (data) => {
       this.#errors += data;
     });
   }
 
   /** Sends a command; `nextLine` then returns its reply. */
   send(command: Command): void {
-    this.#child.stdin?.write(`${JSON.stringify(command)}\n`);
+    this.#commands.write(`${JSON.stringify(command)}\n`);
   }
 
   /** Resumes it from the current moment. */
   resume(): void {
-    this.#child.stdin?.write('go\n');
+    this.#commands.write('go\n');
   }
 
   /** The next line that it writes. */
