@@ -35,11 +35,11 @@ export default async function start(project: TestProject): Promise<() => Promise
 async function startEngines(): Promise<Engines> {
   const engines: Engine[] = [];
   const at = async (given: string | undefined, begin: () => Promise<Engine>): Promise<EngineAt> => {
-    if (given) return { endpoint: given };
+    if (given) return { endpoint: given, isOurs: false };
     try {
       const engine = await begin();
       engines.push(engine);
-      return { endpoint: engine.endpoint };
+      return { endpoint: engine.endpoint, isOurs: true };
     } catch (error) {
       // Only the tests that need this engine fail, each with this message.
       return { missing: error instanceof Error ? error.message : String(error) };
