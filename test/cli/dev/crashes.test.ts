@@ -53,7 +53,9 @@ describe('the local server and killed processes', () => {
     const random = randomFrom(seed);
     const project = projectOf({ 'work.ts': WORK });
     const killed: number[] = [];
-    let server: ServerProcess = serverOf(project, ['work.ts']);
+    // A server resumes the runs of the one before it at once: a sweep would find them only after the lease.
+    const timing = { leaseMs: 600_000 };
+    let server: ServerProcess = serverOf(project, ['work.ts'], { timing });
     await server.ready();
     const runs = await Promise.all(['a', 'b', 'c'].map((id) => server.start('work', null, id)));
     for (let i = 0; i < KILLS; i++) {
@@ -63,7 +65,7 @@ describe('the local server and killed processes', () => {
       await server.kill('SIGKILL');
       killed.push(...paidIn(project).map(({ pid }) => pid));
       await until('its processes are gone', () => killed.every((pid) => !isAlive(pid)));
-      server = serverOf(project, ['work.ts']);
+      server = serverOf(project, ['work.ts'], { timing });
       await server.ready();
     }
     for (const run of runs) {

@@ -78,16 +78,14 @@ const BUSY = `
 `;
 
 const SLOW = `
-  import { appendFileSync, readFileSync } from 'node:fs';
+  import { appendFileSync, existsSync } from 'node:fs';
   import { setTimeout } from 'node:timers/promises';
   import { agent } from 'waitstate';
   export const slow = agent({
     name: 'slow',
     run: (ctx) => ctx.step('wait', async () => {
       appendFileSync('seen.txt', 'starts\\n');
-      // Even on a slow machine, the first two overlap.
-      while (readFileSync('seen.txt', 'utf8').split('starts').length < 3) await setTimeout(20);
-      await setTimeout(300);
+      while (!existsSync('go.txt')) await setTimeout(20);
       appendFileSync('seen.txt', 'ends\\n');
     }),
   });
@@ -112,9 +110,13 @@ describe.concurrent('the local server', () => {
   });
 
   it('limits the number of concurrent processes', async () => {
-    const runs = await Promise.all(Array.from({ length: 7 }, () => narrow.server.start('slow')));
-    for (const run of runs) await narrow.server.becomes(run, 'SUCCEEDED');
-    const lines = narrow.project.lines('seen.txt');
+    const { project, server } = narrow;
+    const runs = await Promise.all(Array.from({ length: 7 }, () => server.start('slow')));
+    await until('two processes run', () => project.lines('seen.txt').length >= 2);
+    expect(server.lines.filter((line) => line.includes('starts: slow'))).toHaveLength(2);
+    project.write('go.txt', '');
+    for (const run of runs) await server.becomes(run, 'SUCCEEDED');
+    const lines = project.lines('seen.txt');
     const running = lines.map((_, i) => lines.slice(0, i + 1).reduce((n, line) => n + (line === 'starts' ? 1 : -1), 0));
     expect(Math.max(...running)).toBe(2);
     expect(lines).toHaveLength(14);

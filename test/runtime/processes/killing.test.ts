@@ -6,17 +6,17 @@ import { journeyOutcomes, outcomeOf } from './outcome.ts';
 import { type Scene, sceneIn } from './scene.ts';
 import { SHARED_STORAGES } from './shared-storage.ts';
 
-// Every ninth moment in `npm test`, and every second one in `npm run test:deep`. On the engines, which are several times
-// slower, only moments after writes (every eleventh, every fourth), and the one between a payment and its record.
+// Every 17th moment in `npm test`, and every second one in `npm run test:deep`. On the engines, which are several times
+// slower, only moments after writes (every 23rd, every fourth), and the one between a payment and its record.
 const MOMENTS = {
   'in a folder': (moments: readonly string[]) =>
     everyNth(
       moments.map((_, i) => i),
-      repeats(9, 2),
+      repeats(17, 2),
     ),
   'on DynamoDB and S3': (moments: readonly string[]) => {
     const stored = moments.flatMap((moment, i) => (/: (committed|put)$/.test(moment) ? [i] : []));
-    return [...everyNth(stored, repeats(11, 4)), moments.indexOf('invoke: after pay')];
+    return [...everyNth(stored, repeats(23, 4)), moments.indexOf('invoke: after pay')];
   },
 };
 
