@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
+import { cachedFolder } from '../cached-folder.ts';
 import { freshFolder } from './template.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -27,21 +28,28 @@ interface Manifest {
   readonly artifacts: Readonly<Record<string, { readonly type: string }>>;
 }
 
+/** The output of the command, which fails if anything is wrong with the app or the template. */
+const synthesized = (context: readonly string[]): Promise<string> =>
+  cachedFolder({
+    name: 'synthesized',
+    sources: ['cdk.json', '{infra,lambda,examples}/**/*.{ts,json}', 'test/infra/cdk-synth.test.ts'],
+    make: async (folder) => {
+      const args = ['synth', '--quiet', '--output', folder, ...context.flatMap((option) => ['--context', option])];
+      await promisify(execFile)(process.execPath, [CDK, ...args], { cwd: ROOT, env: ISOLATED_ENVIRONMENT });
+    },
+  });
+
+// CDK bundles all functions, which takes a while on a busy machine.
+const CDK_MS = 300_000;
+
 it('cdk synth creates the template and the code of the app without an account, a network or Docker', async () => {
-  const folder = freshFolder();
-  const options = [
+  const folder = await synthesized([
     'stack=Trial',
     'email=ops@example.com',
     'operators=Admin',
     'model=eu.example.model',
     'disposable=true',
-  ];
-  const context = options.flatMap((option) => ['--context', option]);
-  // The command fails if anything is wrong with the app or the template.
-  await promisify(execFile)(process.execPath, [CDK, 'synth', '--quiet', '--output', folder, ...context], {
-    cwd: ROOT,
-    env: ISOLATED_ENVIRONMENT,
-  });
+  ]);
 
   const { missing, artifacts } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest;
   expect(missing).toBeUndefined();
@@ -59,4 +67,4 @@ it('cdk synth creates the template and the code of the app without an account, a
   const code = readdirSync(folder).filter((name) => name.startsWith('asset.'));
   expect(code.filter((name) => existsSync(join(folder, name, 'api.mjs'))).length).toBe(1);
   expect(code.filter((name) => existsSync(join(folder, name, 'index.mjs'))).length).toBe(3);
-});
+}, CDK_MS);

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { HANDLERS } from '../../../lambda/environment/names.ts';
 import { apiGateway, type HttpRequest } from './api-gateway.ts';
 import type { Assembly } from './assembly.ts';
 import { eventSourcesOf } from './event-source.ts';
 import { type DeployedFunction, environmentOf, functionsOf } from './functions.ts';
 import { openGateway } from './gateway.ts';
-import { type InvocationOutcome, openSandbox } from './lambda-process.ts';
+import { type InvocationOutcome, openSandbox, type Sandbox } from './lambda-process.ts';
 import type { AccessRequest } from './policy.ts';
 import { allOf, type Deployed } from './resolve.ts';
 import { Roles } from './roles.ts';
@@ -20,11 +21,10 @@ import { s3 } from './services/s3.ts';
 import { type Engines, makeStorage } from './storage.ts';
 import { openTraces } from './traces.ts';
 
-/** An invocation of a function: its event, its outcome and its log lines. */
+/** An invocation of a function: its event and its outcome. */
 export interface Invocation extends InvocationOutcome {
   readonly label: string;
   readonly event: unknown;
-  readonly lines: readonly string[];
 }
 
 export interface HttpAnswer {
@@ -49,6 +49,8 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
   const invocations: Invocation[] = [];
   const deadLetters: { readonly from: string; readonly what: unknown }[] = [];
   const queue: { readonly name: string; readonly event: unknown }[] = [];
+  /** Warm processes by function, which the next invocations use, as on Lambda. */
+  const idle = new Map<DeployedFunction, Sandbox[]>(functions.map((each) => [each, []]));
   let aheadMs = 0;
 
   const named = (name: string): DeployedFunction => {
@@ -120,14 +122,20 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
         resource: '*',
       })),
     );
-    const sandbox = sandboxOf(each);
+    const sandbox = idle.get(each)?.pop() ?? sandboxOf(each);
     const outcome = await sandbox.invoke(event, contextOf(each, requestId), aheadMs);
-    const lines = await sandbox.end();
+    if (sandbox.isAlive()) idle.get(each)?.push(sandbox);
     if (gateway.faults.length > 0) throw gateway.faults[0];
-    const invocation = { label: each.label, event, lines, ...outcome };
+    const invocation = { label: each.label, event, ...outcome };
     invocations.push(invocation);
     return invocation;
   }
+
+  /** Ends the warm processes of these functions, so that their next invocations are cold. */
+  const coolDown = (which: (each: DeployedFunction) => boolean = () => true): Promise<unknown> =>
+    Promise.all(
+      [...idle].filter(([each]) => which(each)).flatMap(([, sandboxes]) => sandboxes.splice(0).map(({ end }) => end())),
+    );
 
   /** An asynchronous invocation: retried with the same request id, then sent to the dead-letter queue. */
   async function invokeLater({ name, event }: { readonly name: string; readonly event: unknown }): Promise<Invocation> {
@@ -186,14 +194,19 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
     invoke,
     named,
     sandboxOf,
+    coolDown,
     contextOf,
     calls: gateway.calls,
     segments: traces.segments,
     /** The folder that stands for /tmp of a function. */
     folderOf: (label: string): string => join(folder, named(label).name),
-    /** Moves the clock of all further invocations ahead. */
-    passTime: (days: number): void => {
+    /**
+     * Moves the clock of all further invocations ahead. Functions of agents are then cold, and those of Waitstate stay
+     * warm, as other runs would keep them.
+     */
+    async passTime(days: number): Promise<void> {
       aheadMs += days * 24 * 3_600_000;
+      await coolDown((each) => !isHandler(each));
     },
     /** Sends a request to one of the HTTP APIs. */
     async http(request: HttpRequest): Promise<HttpAnswer> {
@@ -209,6 +222,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
       return invokeLater({ name, event: scheduledEvent(deployed, arn) });
     },
     async close(): Promise<void> {
+      await coolDown();
       await Promise.all([gateway.close(), traces.close()]);
       storage.client.destroy();
       storage.s3.destroy();
@@ -216,5 +230,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
     },
   };
 }
+
+const isHandler = ({ handler }: DeployedFunction): boolean => HANDLERS.some((name) => handler === `${name}.handler`);
 
 export type Account = Awaited<ReturnType<typeof openAccount>>;

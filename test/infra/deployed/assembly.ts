@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import type { Template } from './resolve.ts';
@@ -9,7 +8,6 @@ export interface Assembly {
   templateOf(stack: string): Template;
   /** The folder of the asset with this `Code.S3Key`. */
   codeAt(key: string): string;
-  remove(): void;
 }
 
 interface Manifest {
@@ -26,24 +24,28 @@ interface Manifest {
 
 const CDK_JSON = new URL('../../../cdk.json', import.meta.url);
 
-/** Synthesizes stacks as `cdk synth` does, with the flags of cdk.json, and reads the written files. */
-export function synthesize(stacks: Readonly<Record<string, (stack: Stack) => void>>): Assembly {
-  const outdir = mkdtempSync(join(tmpdir(), 'waitstate-assembly-'));
+/** Synthesizes stacks into a folder as `cdk synth` does, with the flags of cdk.json. */
+export function synthesize(stacks: Readonly<Record<string, (stack: Stack) => void>>, outdir: string): void {
   const { context } = JSON.parse(readFileSync(CDK_JSON, 'utf8'));
   const app = new App({
     outdir,
     analyticsReporting: false,
+    // cdk-synth.test.ts and nag.test.ts turn it on, and it is slow.
+    builtinCloudFormationValidation: false,
     // Functions are identified by their construct paths.
     context: { ...context, 'aws:cdk:enable-path-metadata': true },
   });
   for (const [name, define] of Object.entries(stacks)) define(new Stack(app, name));
   app.synth();
+}
 
+/** Reads the files that `synthesize` wrote. */
+export function readAssembly(outdir: string): Assembly {
   const read = (file: string) => JSON.parse(readFileSync(join(outdir, file), 'utf8'));
-  const manifests = Object.keys(stacks).map((name): Manifest => read(`${name}.assets.json`));
+  const manifests = readdirSync(outdir).filter((file) => file.endsWith('.assets.json'));
   const folders = new Map(
     manifests
-      .flatMap(({ files }) => Object.values(files))
+      .flatMap((file) => Object.values((read(file) as Manifest).files))
       .filter(({ source }) => source.packaging === 'zip')
       .flatMap(({ source, destinations }) =>
         Object.values(destinations).map(({ objectKey }) => [objectKey, join(outdir, source.path)] as const),
@@ -56,6 +58,5 @@ export function synthesize(stacks: Readonly<Record<string, (stack: Stack) => voi
       if (folder === undefined) throw new Error(`The assembly has no asset ${key}.`);
       return folder;
     },
-    remove: () => rmSync(outdir, { recursive: true, force: true }),
   };
 }

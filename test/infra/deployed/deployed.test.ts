@@ -12,7 +12,7 @@ import { wholeStory } from './stories/whole-story.ts';
 
 // These tests create their own tables, so they cannot use a single existing one.
 describe.skipIf(process.env.DYNAMODB_TABLE)('a deployed stack', () => {
-  beforeAll(() => void assembled(), 120_000);
+  beforeAll(async () => void (await assembled()), 120_000);
   afterAll(closeAll);
 
   wholeStory();

@@ -33,13 +33,17 @@ export interface InvocationOutcome {
   readonly peakMB: number;
   /** The Waitstate variables that it has read so far. */
   readonly read: readonly string[];
+  /** Its log lines. */
+  readonly lines: readonly string[];
 }
 
 /** A function in its own Node.js process; each invocation after the first is warm. */
 export interface Sandbox {
   invoke(event: unknown, context: InvocationContext, aheadMs?: number): Promise<InvocationOutcome>;
-  /** Ends the process and returns its output lines. */
-  end(): Promise<readonly string[]>;
+  /** Whether its process can be invoked again. */
+  isAlive(): boolean;
+  /** Ends the process. */
+  end(): Promise<void>;
 }
 
 const RUNNER = fileURLToPath(new URL('./runner.mjs', import.meta.url));
@@ -49,17 +53,20 @@ export function openSandbox({ folder, handler, environment, timeoutSeconds }: Pr
   const [module = '', name = ''] = handler.split('.');
   const file = ['.js', '.mjs', '.cjs'].map((end) => join(folder, module + end)).find(existsSync);
   if (file === undefined) throw new Error(`The code of the function has no handler ${handler}.`);
-  const child = fork(RUNNER, { cwd: folder, env: environment, execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
-  const output = { out: '', error: '' };
-  child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
-    output.out += piece;
+  const child = fork(RUNNER, {
+    cwd: folder,
+    env: environment,
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
+  // The runner sends the log lines with each outcome, so this is only what Node.js prints when it crashes.
+  let crash = '';
   child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
-    output.error += piece;
+    crash += piece;
   });
-  // A disconnected child does not always emit `close`, so its exit and its streams are awaited.
+  // A disconnected child does not always emit `close`, so its exit and its stream are awaited.
   const exited: Promise<(number | string | null)[]> = once(child, 'exit');
-  const closed = Promise.all([exited, ...[child.stdout, child.stderr].map((each) => each && once(each, 'close'))]);
+  const closed = Promise.all([exited, child.stderr && once(child.stderr, 'close')]);
   return {
     async invoke(event, context, aheadMs = 0) {
       child.send({ file, name, event, context, aheadMs, deadline: timeoutSeconds * 1000 });
@@ -68,20 +75,21 @@ export function openSandbox({ folder, handler, environment, timeoutSeconds }: Pr
         return await Promise.race([
           once(child, 'message').then(([outcome]) => outcome as InvocationOutcome),
           closed.then(([[code, signal]]) => ({
-            error: { errorType: 'Runtime.ExitError', errorMessage: `ended with ${code ?? signal}: ${output.error}` },
+            error: { errorType: 'Runtime.ExitError', errorMessage: `ended with ${code ?? signal}: ${crash}` },
             cpuSeconds: 0,
             peakMB: 0,
             read: [],
+            lines: crash.split('\n').filter(Boolean),
           })),
         ]);
       } finally {
         clearTimeout(late);
       }
     },
+    isAlive: () => child.connected,
     async end() {
       if (child.connected) child.disconnect();
       await closed;
-      return `${output.out}\n${output.error}`.split('\n').filter(Boolean);
     },
   };
 }

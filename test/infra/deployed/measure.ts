@@ -1,7 +1,10 @@
 // Measures memory and CPU time of the bundled functions. Usage: npx node test/infra/deployed/measure.ts
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startDynamo, startS3 } from '../../engines/engine-processes.ts';
 import { type Account, openAccount } from './account.ts';
-import { synthesize } from './assembly.ts';
+import { readAssembly, synthesize } from './assembly.ts';
 import type { DeployedFunction } from './functions.ts';
 import { metricsIn } from './metrics.ts';
 import { allOf, resolveTemplate } from './resolve.ts';
@@ -13,7 +16,9 @@ const BATCH = 100;
 
 const [dynamodb, s3] = await Promise.all([startDynamo(), startS3()]);
 const who = { region: 'us-east-1', accessKeyId: 'test', secretAccessKey: 'test' };
-const assembly = synthesize({ plain: STACKS.plain });
+const folder = mkdtempSync(join(tmpdir(), 'waitstate-assembly-'));
+synthesize({ plain: STACKS.plain }, folder);
+const assembly = readAssembly(folder);
 const target = { name: 'measured', region: 'us-east-1', accountId: '111122223333' };
 const deployed = resolveTemplate(assembly.templateOf('plain'), target);
 const account = await openAccount(deployed, assembly, {
@@ -28,7 +33,7 @@ try {
   console.table(Object.fromEntries(rows));
 } finally {
   await Promise.all([account.close(), dynamodb.stop(), s3.stop()]);
-  assembly.remove();
+  rmSync(folder, { recursive: true });
 }
 
 /** Invokes every function once, so that there are events and runs to measure with. */

@@ -21,9 +21,28 @@ process.env = new Proxy(process.env, {
 
 process.on('disconnect', () => process.exit());
 
+// Simulates an invocation days later.
+let ahead = 0;
+const RealDate = Date;
+globalThis.Date = class extends RealDate {
+  constructor(...args) {
+    super(...(args.length === 0 ? [RealDate.now() + ahead] : args));
+  }
+  static now() {
+    return RealDate.now() + ahead;
+  }
+};
+
+/** The log lines of this invocation. */
+let lines = [];
+for (const stream of [process.stdout, process.stderr])
+  stream.write = (text) => {
+    lines.push(...String(text).split('\n').filter(Boolean));
+    return true;
+  };
+
 process.on('message', async ({ file, name, event, context, aheadMs, deadline }) => {
-  // Simulates an invocation days later.
-  if (aheadMs > 0) goAhead(aheadMs);
+  ahead = aheadMs;
   process.env._X_AMZN_TRACE_ID = context.traceId;
   const remaining = Date.now() + deadline;
   try {
@@ -39,7 +58,8 @@ process.on('message', async ({ file, name, event, context, aheadMs, deadline }) 
 function answer(outcome) {
   const { user, system } = process.cpuUsage(startCpu);
   startCpu = process.cpuUsage();
-  process.send({ ...outcome, cpuSeconds: (user + system) / 1e6, peakMB: peakMB(), read: [...read] });
+  process.send({ ...outcome, cpuSeconds: (user + system) / 1e6, peakMB: peakMB(), read: [...read], lines });
+  lines = [];
 }
 
 /** The peak memory of this process; `maxRSS` would also count that of its parent. */
@@ -49,16 +69,4 @@ function peakMB() {
   } catch {
     return process.resourceUsage().maxRSS / 1024;
   }
-}
-
-function goAhead(milliseconds) {
-  const Now = Date;
-  globalThis.Date = class extends Now {
-    constructor(...args) {
-      super(...(args.length === 0 ? [Now.now() + milliseconds] : args));
-    }
-    static now() {
-      return Now.now() + milliseconds;
-    }
-  };
 }

@@ -1,31 +1,40 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkpointStore } from '../../../lambda/dynamodb.ts';
+import { cachedFolder } from '../../cached-folder.ts';
 import { dynamoClient, s3Client } from '../../engines/engines.ts';
 import { type Account, openAccount } from './account.ts';
 import type { Caller } from './api-gateway.ts';
-import { type Assembly, synthesize } from './assembly.ts';
+import { type Assembly, readAssembly, synthesize } from './assembly.ts';
 import { allOf, resolveTemplate, type Template } from './resolve.ts';
 import { STACKS } from './stacks.ts';
 import type { Engines } from './storage.ts';
 
 type StackName = keyof typeof STACKS;
 
-let assembly: Assembly | undefined;
 const open: Account[] = [];
 
-/** The assembly of all stacks, synthesized once. */
-export const assembled = (): Assembly => (assembly ??= synthesize(STACKS));
+/** The assembly of all stacks. It is synthesized again when a source has changed. */
+export const assembled = async (): Promise<Assembly> =>
+  readAssembly(
+    await cachedFolder({
+      name: 'assemblies',
+      sources: [
+        'cdk.json',
+        '{infra,lambda,examples}/**/*.{ts,json}',
+        'test/infra/deployed/{stacks.ts,assembly.ts,agents/*}',
+      ],
+      make: (folder) => synthesize(STACKS, folder),
+    }),
+  );
 
 /** Deploys a stack into a new account; `edit` changes its template first. */
 export async function deploy(stack: StackName, edit = (template: Template): Template => template): Promise<Account> {
   const name = `${stack}-${process.pid}-${Date.now().toString(36)}-${open.length}`;
   const target = { name, region: 'us-east-1', accountId: '111122223333' };
-  const account = await openAccount(
-    resolveTemplate(edit(assembled().templateOf(stack)), target),
-    assembled(),
-    await engines(),
-  );
+  const assembly = await assembled();
+  const deployed = resolveTemplate(edit(assembly.templateOf(stack)), target);
+  const account = await openAccount(deployed, assembly, await engines());
   open.push(account);
   return account;
 }
@@ -35,7 +44,6 @@ export const accounts = (): readonly Account[] => open;
 
 export async function closeAll(): Promise<void> {
   await Promise.all(open.map((account) => account.close()));
-  assembly?.remove();
 }
 
 async function engines(): Promise<Engines> {

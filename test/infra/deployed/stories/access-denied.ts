@@ -45,7 +45,7 @@ export function accessDenied(): void {
       });
 
       it('the sweeper delivers them, and a run that cannot store its payload is kept', async () => {
-        account.passTime(0.1);
+        await account.passTime(0.1);
         expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 2, failed: 0 });
         await account.flow();
         const failed = account.invocations.filter(({ label, error }) => label === 'Agent-orders' && error);
@@ -58,7 +58,7 @@ export function accessDenied(): void {
         expect(await statusOf(account, 'quotes')).toBe('WAITING_FOR_APPROVAL');
         expect([counted('NotificationFailed'), account.sent.messages]).toEqual([expect.any(Number), []]);
         expect(counted('NotificationFailed')).toBeGreaterThan(0);
-        account.passTime(0.1);
+        await account.passTime(0.1);
         expect((await account.tick('Sweep')).result).toMatchObject({ approvals: 1 });
         expect(account.sent.messages).toMatchObject([{ subject: expect.stringContaining('Buy lamp?') }]);
       });

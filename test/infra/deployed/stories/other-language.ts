@@ -18,7 +18,7 @@ export function otherLanguage(): void {
     it('is claimed and hydrated by the sweeper, with a URL because its input is large', async () => {
       const body = { agent: 'quotes', id: 'q-1', owner: 'kim', input: { item: randomBytes(150_000).toString('hex') } };
       expect((await api(account, 'POST', '/api/runs', callerOf(account, 'Operator'), body)).status).toBe(201);
-      account.passTime(1);
+      await account.passTime(1);
       expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 1, failed: 0 });
       await account.flow();
       const [invocation] = account.invocations.filter(({ label }) => label === 'Quotes');

@@ -27,9 +27,9 @@ export function overTime(): void {
       await account.flow();
       expect(await status()).toBe('SLEEPING');
       expect((await measure()).written).toMatchObject({ RunsSleeping: 1, RunsReady: 0, OldestReadySeconds: 0 });
-      account.passTime(1);
+      await account.passTime(1);
       expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 0 });
-      account.passTime(1.1);
+      await account.passTime(1.1);
       expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 1, failed: 0 });
       await account.flow();
       expect(await status()).toBe('WAITING_FOR_APPROVAL');
@@ -37,11 +37,11 @@ export function overTime(): void {
     });
 
     it('is measured while it waits, and a reminder is sent', async () => {
-      account.passTime(1.5);
+      await account.passTime(1.5);
       expect((await account.tick('Sweep')).result).toMatchObject({ approvals: 2, failed: 0 });
       await account.flow();
       expect(mails()).toEqual(['requested', 'reminder']);
-      account.passTime(1);
+      await account.passTime(1);
       const { written, result } = await measure();
       expect(written).toEqual(result);
       expect(written).toMatchObject({ RunsSleeping: 0, RunsWaitingForApproval: 1, ApprovalsDueSoon: 1 });
@@ -95,7 +95,7 @@ export function overTime(): void {
       const [Bucket] = buckets.keys();
       const stored = async () => (await s3.send(new ListObjectsV2Command({ Bucket }))).KeyCount;
       expect(await stored()).toBeGreaterThan(0);
-      account.passTime(91);
+      await account.passTime(91);
       expect((await account.tick('Sweep')).result).toMatchObject({ expired: 1, failed: 0 });
       expect(await stored()).toBe(0);
       expect((await get('/api/runs/o-1')).status).toBe(410);

@@ -30,7 +30,7 @@ export function tenants(): void {
       expect(response.statusCode).toBe(200);
       await account.flow();
       expect(await statusOf(account, 'q-1', 'acme')).toBe('SUCCEEDED');
-      account.passTime(2.1);
+      await account.passTime(2.1);
       expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 1, failed: 0 });
       expect((await account.tick('Gauge')).result).toMatchObject({ RunsReady: 1 });
       await account.flow();
