@@ -25,8 +25,8 @@ async function run(
   env: NodeJS.ProcessEnv = {},
   onOutput: (output: string, pid: number) => void = () => {},
 ) {
-  const { PATH, HOME, TMPDIR } = process.env;
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH, HOME, TMPDIR, ...env } });
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...env } });
   onTestFinished(() => void child.kill('SIGKILL'));
   let output = '';
   for (const stream of [child.stdout, child.stderr])
@@ -66,6 +66,8 @@ async function account(fake: Partial<FakeAws> = {}, options: RehearsalOptions = 
     ...ENVIRONMENT,
     AWS_ENDPOINT_URL: aws.url,
     CDK_DISABLE_CLI_TELEMETRY: 'true',
+    // CDK validates the same template in test/infra/cdk-synth.test.ts, which takes longer than the rest of a synthesis.
+    CDK_VALIDATION: 'false',
   };
   return { ...deployed, aws, env, s3, kept };
 }
@@ -128,6 +130,7 @@ describe('npm run integ', () => {
       // The SDK finds another region than CDK would.
       const elsewhere = {
         ...env,
+        CDK_APP: 'node test/integration/small-app.ts',
         AWS_CONFIG_FILE: configFile(REGION),
         AWS_REGION: undefined,
         AWS_DEFAULT_REGION: 'us-east-1',

@@ -45,20 +45,23 @@ export function expectEqual(what: string, found: unknown, expected: unknown): vo
     throw new CheckFailed(`${what} must be ${short(expected)}; found ${short(found)}.`);
 }
 
-const PAUSE_MS = 3_000;
+const FIRST_PAUSE_MS = 3_000;
+const LONGEST_PAUSE_MS = 20_000;
 
-/** Polls until a value is found, for at most this many seconds of pauses. */
+/** Polls until a value is found, for at most this many seconds of pauses, which become longer. */
 export async function until<T>(
   { pause }: Pick<Scene, 'pause'>,
   { what, seconds }: { readonly what: string; readonly seconds: number },
   check: () => Promise<{ readonly found: T } | { readonly instead: string }>,
 ): Promise<T> {
-  for (let waited = 0; ; waited += PAUSE_MS) {
+  let waited = 0;
+  for (let next = FIRST_PAUSE_MS; ; next = Math.min(2 * next, LONGEST_PAUSE_MS)) {
     const seen = await check();
     if ('found' in seen) return seen.found;
     if (waited >= seconds * 1000)
       throw new CheckFailed(`${what} was expected within ${seconds} seconds; found ${seen.instead}.`);
-    await pause(PAUSE_MS);
+    await pause(next);
+    waited += next;
   }
 }
 
