@@ -105,7 +105,7 @@ describe('an operator in the console', () => {
     await scene.until(run, 'WAITING_FOR_APPROVAL');
     const first = await scene.open(`${pageOf(run)}/approvals/buy`, { refusals: [409] });
     const second = await first.context().newPage();
-    await second.route('**/*', (route) => (route.request().resourceType() === 'fetch' ? undefined : route.continue()));
+    await second.route('**/*', (route) => (route.request().resourceType() === 'xhr' ? undefined : route.continue()));
     await second.goto(first.url());
     await press(first, 'Approve');
     await expectText(first, /Approved\s*By user:ann/);

@@ -17,8 +17,8 @@ const expectText = (page: Page, words: RegExp) => expect.poll(() => textOf(page)
 const resultOf = async (run: string) => (await scene.api(runPath(run))).json.result;
 
 /** Keeps a page as loaded: its polling gets no response. */
-const stopAnimations = (page: Page) =>
-  page.route('**/*', (route) => (route.request().resourceType() === 'fetch' ? undefined : route.continue()));
+const stopPolling = (page: Page) =>
+  page.route('**/*', (route) => (route.request().resourceType() === 'xhr' ? undefined : route.continue()));
 
 async function requestApproval(input: object = {}) {
   const run = await scene.start('purchase', { ...DRILL, ...input });
@@ -83,7 +83,7 @@ describe('an approver with a link', () => {
     const { run, link } = await requestApproval();
     const first = await scene.openLink(link, { refusals: [409] });
     const second = await first.context().newPage();
-    await stopAnimations(second);
+    await stopPolling(second);
     await second.goto(link);
     await approve(first);
     await expectText(first, /Approved/);
@@ -99,7 +99,7 @@ describe('an approver with a link', () => {
     const { run, link } = await requestApproval();
     const first = await scene.openLink(link);
     const second = await first.context().newPage();
-    await stopAnimations(second);
+    await stopPolling(second);
     await second.goto(link);
     await approve(first);
     await expectText(first, /Approved/);

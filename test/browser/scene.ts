@@ -1,16 +1,23 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
-import { type LocalServer, serve } from '../../cli/dev/server/serve.ts';
+import { ROOT } from '../../build/package-entries.ts';
+import type { LocalServer, serve } from '../../cli/dev/server/serve.ts';
 import { render } from '../../cli/terminal/line.ts';
+import { bundledProgram } from '../bundled-program.ts';
 import { launch } from './browser.ts';
 import { type WatchOptions, watch } from './watched.ts';
 
 /** How long a condition may take: agent processes start slowly on a busy machine. */
 export const POLL_OPTIONS = { timeout: 60_000, interval: 100 };
+
+// Pages ask for changes every two seconds, and less often while nothing changes; tests do not wait that long.
+const FAST_TIMERS = `{
+  const { setTimeout } = window;
+  window.setTimeout = (call, delay, ...args) => setTimeout(call, delay / 10, ...args);
+}`;
 
 /** A browser, and the local server with agents that really run, for one file of tests. */
 export interface Scene {
@@ -44,14 +51,16 @@ export function createScene(files: readonly string[]): Scene {
   let browser: Browser | undefined;
   let server: LocalServer | undefined;
   const output: string[] = [];
-  let folder: string | undefined;
+  let project: string | undefined;
 
   beforeAll(async () => {
     browser = await launch();
-    folder = mkdtempSync(join(tmpdir(), 'waitstate-browser-'));
-    server = await serve({
-      files,
-      folder,
+    project = createProject();
+    // From the bundle, agent processes start several times faster than from the sources.
+    const bundled: { readonly serve: typeof serve } = await import(await bundledProgram('cli/dev/server/serve'));
+    server = await bundled.serve({
+      files: files.map((file) => join(project ?? '', file)),
+      folder: join(project, '.waitstate'),
       watch: false,
       print: (line) => void output.push(render(line, (_, text) => text)),
       timing: { pollIntervalMs: 50, sweepIntervalMs: 200, crashBackoffMs: 50 },
@@ -61,7 +70,7 @@ export function createScene(files: readonly string[]): Scene {
   afterAll(async () => {
     await browser?.close();
     await server?.stop();
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    if (project !== undefined) rmSync(project, { recursive: true, force: true });
   }, 60_000);
 
   const ready = <T>(thing: T | undefined): T => {
@@ -71,6 +80,7 @@ export function createScene(files: readonly string[]): Scene {
 
   async function openPage(options: WatchOptions): Promise<Page> {
     const { context, problems } = await watch(ready(browser), options);
+    await context.addInitScript(FAST_TIMERS);
     onTestFinished(async () => {
       await context.close();
       expect(problems).toEqual([]);
@@ -133,9 +143,19 @@ export function createScene(files: readonly string[]): Scene {
 /** The path of a run in the API. */
 export const runPath = (run: string): string => `/api/runs/${encodeURIComponent(run)}`;
 
-/** The file of an agent of these tests. */
-export const agentFile = (name: string): string => fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url));
+/** The file of an agent of these tests, in the project of a scene. */
+export const agentFile = (name: string): string => `test/browser/agents/${name}.ts`;
 
-/** The file of an example agent. */
-export const exampleFile = (name: string): string =>
-  fileURLToPath(new URL(`../../examples/${name}/agent.ts`, import.meta.url));
+/** The file of an example agent, in the project of a scene. */
+export const exampleFile = (name: string): string => `examples/${name}/agent.ts`;
+
+/** Copies the agents to a project of their own; in this repository, they would import its sources. */
+function createProject(): string {
+  const project = mkdtempSync(join(tmpdir(), 'waitstate-browser-'));
+  const own = ['agents', 'hostile-texts.ts', 'watched.ts'].map((name) => `test/browser/${name}`);
+  for (const path of ['examples', ...own]) cpSync(join(ROOT, path), join(project, path), { recursive: true });
+  writeFileSync(join(project, 'package.json'), '{"type":"module"}');
+  mkdirSync(join(project, 'node_modules'));
+  symlinkSync(join(ROOT, 'node_modules/zod'), join(project, 'node_modules/zod'), 'dir');
+  return project;
+}
