@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { TSC_ENVIRONMENT, tsc } from '../package/pack.ts';
 import { codeBlocks, pages, root } from './markdown.ts';
 
 // Declarations that a block may use without importing them.
@@ -13,8 +13,6 @@ declare const store: import('waitstate/checkpoints').CheckpointStore<Trip>;
 declare const bytes: Uint8Array;
 declare function searchFlights(): Promise<unknown>;
 `;
-
-const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
 
 /** Type-checks modules, each on its own, against the sources; returns the output of the compiler. */
 async function typeCheck(modules: ReadonlyMap<string, string>): Promise<string> {
@@ -30,8 +28,9 @@ async function typeCheck(modules: ReadonlyMap<string, string>): Promise<string> 
   writeFileSync(join(project, 'prelude.d.ts'), PRELUDE);
   symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'), 'dir');
   for (const [name, code] of modules) writeFileSync(join(project, name), `${code}\nexport {};\n`);
+  const args = ['-p', project, '--pretty', 'false', '--singleThreaded'];
   const output = await new Promise<string>((resolve) => {
-    execFile(process.execPath, [tsc, '-p', project, '--pretty', 'false'], { cwd: project }, (error, stdout, stderr) =>
+    execFile(process.execPath, [tsc, ...args], { cwd: project, env: TSC_ENVIRONMENT }, (error, stdout, stderr) =>
       resolve(error && stdout === '' ? `${error.message}\n${stderr}` : stdout),
     );
   });

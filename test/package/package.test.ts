@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENTRIES, ROOT } from '../../build/package-entries.ts';
 import { HANDLERS } from '../../lambda/environment/names.ts';
 import { findOldNode } from './old-node.ts';
-import { createProject, DEPENDENCIES, packPackage, removeTemporaryFolders, tsc } from './pack.ts';
+import { createProject, DEPENDENCIES, packPackage, removeTemporaryFolders, TSC_ENVIRONMENT, tsc } from './pack.ts';
 import { changedNames, SNAPSHOTS, snapshotFile, surfaceOf } from './surface/snapshot.ts';
 
 const run = promisify(execFile);
@@ -113,7 +113,8 @@ describe('the declarations of the package', () => {
       'tsconfig.json': JSON.stringify(CONFIG),
       'main.ts': imports.join(''),
     });
-    const { stdout } = await run(process.execPath, [tsc, '-p', folder, '--pretty', 'false']).catch((error) => error);
+    const args = ['-p', folder, '--pretty', 'false', '--singleThreaded'];
+    const { stdout } = await run(process.execPath, [tsc, ...args], { env: TSC_ENVIRONMENT }).catch((error) => error);
     expect(stdout).toBe('');
   });
 });
