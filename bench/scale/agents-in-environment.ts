@@ -6,7 +6,7 @@ import { withWaitstate } from '../with-waitstate.ts';
 const LONG_ID = 'x'.repeat(64);
 
 /** More than fit, even with the shortest names. */
-const TOO_MANY = 128;
+const TOO_MANY = 64;
 
 /** How many agents with names of this length fit before the construct reports that the environment is full. */
 export function agentsInEnvironment(letters: number): number {
@@ -22,13 +22,12 @@ export function agentsInEnvironment(letters: number): number {
 /** Whether the construct accepts this many agents. Each check needs a new construct, since it resolves its agents once. */
 const doAgentsFit = (agents: number, letters: number): boolean =>
   withWaitstate((waitstate) => {
-    for (let n = 0; n < agents; n++) {
-      const lambdaFunction = new LambdaFunction(Stack.of(waitstate), `${LONG_ID}${n}`, {
-        runtime: Runtime.NODEJS_24_X,
-        code: Code.fromInline('-'),
-        handler: 'index.handler',
-      });
-      waitstate.addAgent(String(n).padStart(letters, 'a'), { function: lambdaFunction });
-    }
+    // All agents share a function: only the lengths of names count.
+    const lambdaFunction = new LambdaFunction(Stack.of(waitstate), LONG_ID, {
+      runtime: Runtime.NODEJS_24_X,
+      code: Code.fromInline('-'),
+      handler: 'index.handler',
+    });
+    for (let n = 0; n < agents; n++) waitstate.addAgent(String(n).padStart(letters, 'a'), { function: lambdaFunction });
     return Object.values(waitstate.handlers).every(({ node }) => node.validate().length === 0);
   });
