@@ -42,29 +42,33 @@ const synthesized = (context: readonly string[]): Promise<string> =>
 // CDK bundles all functions, which takes a while on a busy machine.
 const CDK_MS = 300_000;
 
-it('cdk synth creates the template and the code of the app without an account, a network or Docker', async () => {
-  const folder = await synthesized([
-    'stack=Trial',
-    'email=ops@example.com',
-    'operators=Admin',
-    'model=eu.example.model',
-    'disposable=true',
-  ]);
+it(
+  'cdk synth creates the template and the code of the app without an account, a network or Docker',
+  async () => {
+    const folder = await synthesized([
+      'stack=Trial',
+      'email=ops@example.com',
+      'operators=Admin',
+      'model=eu.example.model',
+      'disposable=true',
+    ]);
 
-  const { missing, artifacts } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest;
-  expect(missing).toBeUndefined();
-  const stacks = Object.entries(artifacts).filter(([, { type }]) => type === 'aws:cloudformation:stack');
-  expect(stacks.map(([name]) => name)).toEqual(['Trial']);
+    const { missing, artifacts } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest;
+    expect(missing).toBeUndefined();
+    const stacks = Object.entries(artifacts).filter(([, { type }]) => type === 'aws:cloudformation:stack');
+    expect(stacks.map(([name]) => name)).toEqual(['Trial']);
 
-  const text = readFileSync(join(folder, 'Trial.template.json'), 'utf8');
-  const template = JSON.parse(text) as Readonly<Record<'Resources' | 'Outputs', Readonly<Record<string, unknown>>>>;
-  expect(Object.keys(template.Outputs)).toEqual(expect.arrayContaining([STACK_OUTPUTS.table, STACK_OUTPUTS.apiUrl]));
-  for (const trace of ['ops@example.com', ':assumed-role/Admin/*', 'inference-profile/eu.example.model'])
-    expect(text).toContain(trace);
-  expect(text).not.toContain('"Retain"');
+    const text = readFileSync(join(folder, 'Trial.template.json'), 'utf8');
+    const template = JSON.parse(text) as Readonly<Record<'Resources' | 'Outputs', Readonly<Record<string, unknown>>>>;
+    expect(Object.keys(template.Outputs)).toEqual(expect.arrayContaining([STACK_OUTPUTS.table, STACK_OUTPUTS.apiUrl]));
+    for (const trace of ['ops@example.com', ':assumed-role/Admin/*', 'inference-profile/eu.example.model'])
+      expect(text).toContain(trace);
+    expect(text).not.toContain('"Retain"');
 
-  // One asset for all handlers, and one for each agent.
-  const code = readdirSync(folder).filter((name) => name.startsWith('asset.'));
-  expect(code.filter((name) => existsSync(join(folder, name, 'api.mjs'))).length).toBe(1);
-  expect(code.filter((name) => existsSync(join(folder, name, 'index.mjs'))).length).toBe(3);
-}, CDK_MS);
+    // One asset for all handlers, and one for each agent.
+    const code = readdirSync(folder).filter((name) => name.startsWith('asset.'));
+    expect(code.filter((name) => existsSync(join(folder, name, 'api.mjs'))).length).toBe(1);
+    expect(code.filter((name) => existsSync(join(folder, name, 'index.mjs'))).length).toBe(3);
+  },
+  CDK_MS,
+);

@@ -44,11 +44,20 @@ export function withAgents(
   return waitstate;
 }
 
-/** The template of a stack with a Waitstate and all agents. */
-export function templateOf(props: (stack: Stack) => WaitstateProps = () => ({})): StackTemplate {
+type PropsOf = (stack: Stack) => WaitstateProps;
+
+const noProps: PropsOf = () => ({});
+const templates = new Map<PropsOf, StackTemplate>();
+
+/** The template of a stack with a Waitstate and all agents. It is synthesized once for each `props`. */
+export function templateOf(props = noProps): StackTemplate {
+  const known = templates.get(props);
+  if (known) return known;
   const stack = stackOf();
   withAgents(stack, props(stack));
-  return new StackTemplate(stack);
+  const template = new StackTemplate(stack);
+  templates.set(props, template);
+  return template;
 }
 
 /** Creates a function for each grant method of a Waitstate. */

@@ -35,11 +35,13 @@ export function freshFolder(): string {
 const FLAGS = (JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as { context: Properties })
   .context;
 
-/** An app without bundling and validation, which keeps synthesis fast; tests turn them on where needed. */
+/** An app without bundling, validation and debug information, so that synthesis is fast; tests turn on what they need. */
 export const testApp = (props: AppProps = {}): App =>
   new App({
     outdir: freshFolder(),
     analyticsReporting: false,
+    treeMetadata: false,
+    stackTraces: false,
     builtinCloudFormationValidation: false,
     ...props,
     context: { ...FLAGS, 'aws:cdk:bundling-stacks': [], ...props.context },
