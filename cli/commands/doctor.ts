@@ -35,6 +35,8 @@ async function* runChecks(session: Session, nodeVersion: string): AsyncGenerator
     yield ok('target', `table "${target.table}" and bucket "${target.bucket}"${from}`);
     const { checkAws } = await import('./doctor/check-aws.ts');
     yield* checkAws(target, session.terminal.now);
+    const { checkNotifications } = await import('./doctor/check-notifications.ts');
+    yield await checkNotifications(() => session.openTarget());
   }
 }
 

@@ -67,8 +67,12 @@ export interface ApprovalMeta {
   readonly pendingNotification?: NotificationKind | undefined;
   readonly notifyAttempts?: number | undefined;
   readonly notifyAt?: number | undefined;
+  /** Encrypted if a person gave it and the run is encrypted. */
   readonly withdrawalReason?: string | undefined;
 }
+
+/** Whether a text of an approval is stored encrypted; a text of an unencrypted run may also start like that. */
+export const isEncryptedText = (text: string): boolean => text.startsWith('~');
 
 /** A new pending approval whose first notification is due immediately. */
 export function newApproval(
@@ -141,9 +145,14 @@ export function applyTimeouts(meta: ApprovalMeta, now: number): ApprovalMeta {
 /** What can become due on an approval. */
 export type DueAction = 'expire' | 'escalate' | 'remind' | 'notify';
 
-/** The most urgent action that is due. An approval expires exactly at its deadline, to the millisecond. */
-export function dueAction(meta: ApprovalMeta, now: number): DueAction | undefined {
-  return ACTIONS_BY_URGENCY.find((action) => actionDueAt(meta, action) <= now);
+/**
+ * The most urgent action that is due. An approval expires exactly at its deadline, to the millisecond. A process that
+ * cannot notify leaves the notification, and the time at which it is due, to a process that can.
+ */
+export function dueAction(meta: ApprovalMeta, now: number, canNotify = true): DueAction | undefined {
+  return ACTIONS_BY_URGENCY.find(
+    (action) => actionDueAt(meta, action) <= now && (canNotify || action !== 'notify'),
+  );
 }
 
 /** When the next action is due; undefined when none is. */
@@ -228,14 +237,34 @@ export function withdraw(meta: ApprovalMeta, reason: string, now: number): Appro
 const INITIAL_NOTIFY_DELAY_MS = 60_000;
 const MAX_NOTIFY_DELAY_MS = 3_600_000;
 
+/** The delay between an attempt to notify and the next one; `attempts` counts the attempts before it. */
+const notifyDelayMs = (attempts: number): number =>
+  Math.min(INITIAL_NOTIFY_DELAY_MS * 2 ** attempts, MAX_NOTIFY_DELAY_MS);
+
 /** Records an attempt to notify and schedules the next one with exponential backoff, in case this attempt fails. */
 export function startNotifyAttempt(meta: ApprovalMeta, now: number): ApprovalMeta {
   const { notifyAttempts = 0 } = meta;
-  return {
-    ...meta,
-    notifyAttempts: notifyAttempts + 1,
-    notifyAt: now + Math.min(INITIAL_NOTIFY_DELAY_MS * 2 ** notifyAttempts, MAX_NOTIFY_DELAY_MS),
-  };
+  return { ...meta, notifyAttempts: notifyAttempts + 1, notifyAt: now + notifyDelayMs(notifyAttempts) };
+}
+
+/** A notification that was due more than two minutes ago and has not been sent. */
+export interface UnsentNotification {
+  readonly kind: NotificationKind;
+  /** When it was due, or when the first attempt was made. */
+  readonly since: number;
+  /** The failed attempts; 0 if no process could try, because none has the agent. */
+  readonly attempts: number;
+}
+
+const UNSENT_AFTER_MS = 120_000;
+
+/** The notification that approvers still wait for, if it is late. */
+export function unsentNotification(meta: ApprovalMeta, now: number): UnsentNotification | undefined {
+  const { status, pendingNotification: kind, notifyAt, notifyAttempts: attempts = 0, requestedAt } = meta;
+  if (status !== 'PENDING' || kind === undefined) return undefined;
+  let since = notifyAt ?? requestedAt;
+  for (let attempt = 0; attempt < attempts; attempt++) since -= notifyDelayMs(attempt);
+  return since + UNSENT_AFTER_MS <= now ? { kind, since, attempts } : undefined;
 }
 
 /** Records a sent notification; a newer pending one of another kind stays pending. */
@@ -261,11 +290,13 @@ export const approvalExpired = ({ name, deadline }: ApprovalMeta): WaitstateErro
     `Approval "${name}" expired${atTime(deadline)}; this decision came later and does not count.`,
   );
 
-const approvalWithdrawn = ({ name, endedAt, withdrawalReason }: ApprovalMeta): WaitstateError =>
-  new WaitstateError(
+function approvalWithdrawn({ name, endedAt, withdrawalReason = '' }: ApprovalMeta): WaitstateError {
+  const reason = isEncryptedText(withdrawalReason) ? '' : withdrawalReason.replace(/\.$/, '');
+  return new WaitstateError(
     'APPROVAL_WITHDRAWN',
-    `Approval "${name}" was withdrawn${atTime(endedAt)}: ${withdrawalReason?.replace(/\.$/, '') ?? 'no reason given'}. No decision is needed.`,
+    `Approval "${name}" was withdrawn${atTime(endedAt)}${reason && `: ${reason}`}. No decision is needed.`,
   );
+}
 
 function approvalDecided({ name, votes, endedAt }: ApprovalMeta, earlierVote: Vote | undefined): WaitstateError {
   const vote = earlierVote ?? votes.at(-1);

@@ -1,4 +1,5 @@
 import { type HeadMeta, isLeased, readHead } from '../checkpoints/engine.ts';
+import { unsentNotification } from '../core/approval.ts';
 import type { Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
 import type { Gauge } from '../runtime/telemetry.ts';
@@ -40,6 +41,7 @@ export async function measureGauges(input: GaugeInput): Promise<Readonly<Record<
     due.flatMap(({ found }) => found),
   );
   measured.ApprovalsDueSoon = dueCounts.approvals;
+  measured.NotificationsUnsent = dueCounts.unsent;
   measured.GaugesTruncated = due.filter(({ isTruncated }) => isTruncated).length;
   for (const tenant of input.tenants) {
     for (const { gauge, found, isTruncated, oldest } of await listByStatus(input, tenant)) {
@@ -65,6 +67,7 @@ const ZERO_GAUGES: Readonly<Record<Gauge, number>> = {
   OldestReadySeconds: 0,
   OldestApprovalSeconds: 0,
   ApprovalsDueSoon: 0,
+  NotificationsUnsent: 0,
   GaugesTruncated: 0,
 };
 
@@ -98,12 +101,13 @@ function* readHeads(tryRead: GaugeInput['tryRead'], found: readonly StoredRecord
 }
 
 /**
- * Counts records of the `due` index: leased runs, which are not in the status index but due within the hour, and
- * pending approvals, which are due at their deadline at the latest.
+ * Counts records of the `due` index: leased runs, which are not in the status index but due within the hour, pending
+ * approvals, which are due at their deadline at the latest, and notifications that could not be sent.
  */
 function countDue({ tenants, now, tryRead }: GaugeInput, due: readonly StoredRecord[]) {
   const leased = new Map<string, number>();
   let approvals = 0;
+  let unsent = 0;
   for (const stored of due) {
     const tenant = runIdsOf(stored)?.tenant;
     if (tenant === undefined || !tenants.includes(tenant)) continue;
@@ -111,11 +115,13 @@ function countDue({ tenants, now, tryRead }: GaugeInput, due: readonly StoredRec
       const head = tryRead(readHead, stored);
       if (head && isLeased(head.meta)) leased.set(tenant, (leased.get(tenant) ?? 0) + 1);
     } else if (stored.key.startsWith(APPROVAL_KEY_PREFIX)) {
-      const { deadline = Infinity } = tryRead(readApprovalMeta, stored) ?? {};
+      const approval = tryRead(readApprovalMeta, stored);
+      const { deadline = Infinity } = approval ?? {};
       if (deadline > now && deadline <= now + DUE_SOON_MS) approvals += 1;
+      if (approval && unsentNotification(approval, now)) unsent += 1;
     }
   }
-  return { leased, approvals };
+  return { leased, approvals, unsent };
 }
 
 /** The first records of a list, within the limits. */

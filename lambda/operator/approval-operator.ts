@@ -8,6 +8,7 @@ import { findPending, inbox, skipUnreadable } from '../runtime/approvals/inbox.t
 import type { Runtime } from '../runtime/runtime.ts';
 import { type ApprovalDocument, toApprovalDocument } from './approval-document.ts';
 import { checkLimit } from './check-limit.ts';
+import { findUnsentNotifications } from './unsent-notifications.ts';
 import { findFollowUp } from './follow-up-approval.ts';
 import type { ApprovalInRun, Operator } from './operator.ts';
 
@@ -15,6 +16,7 @@ type ApprovalOperator = Pick<
   Operator,
   | 'inbox'
   | 'pendingApprovals'
+  | 'unsentNotifications'
   | 'approvals'
   | 'approval'
   | 'approvalInRun'
@@ -57,6 +59,7 @@ export function createApprovalOperator(runtime: Runtime): ApprovalOperator {
       }
       return sortOldestFirst(documents).slice(0, limit);
     },
+    unsentNotifications: async () => findUnsentNotifications(await forTenant()),
     async approvals(run) {
       const found = await findApprovals(await forRun(run));
       return sortOldestFirst(await Promise.all(found.map(toApprovalDocument)));

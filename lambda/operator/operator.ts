@@ -8,7 +8,7 @@ import type {
   RunFilter,
   RunSummary,
 } from '../checkpoints/engine.ts';
-import type { Approver } from '../core/approval.ts';
+import type { Approver, UnsentNotification } from '../core/approval.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
 import type { AnswerInput, DecideInput } from '../runtime/approvals/decide-input.ts';
@@ -57,6 +57,8 @@ export interface Operator {
   ): Promise<readonly ApprovalDocument[]>;
   /** The pending approvals of all people, oldest first. */
   pendingApprovals(options?: { readonly limit?: number }): Promise<readonly ApprovalDocument[]>;
+  /** Pending approvals whose notification is late; the first 100. */
+  unsentNotifications(): Promise<readonly UnsentNotificationOf[]>;
   /** All approvals of a run, pending and ended, oldest first. */
   approvals(run: string): Promise<readonly ApprovalDocument[]>;
   approval(run: string, id: string): Promise<ApprovalDocument>;
@@ -69,6 +71,13 @@ export interface Operator {
   approvalByLink(token: string): Promise<LinkedApproval>;
   /** Decides as the person whose link it is. */
   decideByLink(token: string, answer: AnswerInput): Promise<LinkedApproval>;
+}
+
+/** A notification that is late, and the approval that it is about. */
+export interface UnsentNotificationOf extends UnsentNotification {
+  readonly run: string;
+  readonly approval: string;
+  readonly agent?: string;
 }
 
 export interface RunsQuery extends RunFilter {

@@ -36,6 +36,7 @@ export type Gauge =
   | 'OldestReadySeconds'
   | 'OldestApprovalSeconds'
   | 'ApprovalsDueSoon'
+  | 'NotificationsUnsent'
   | 'GaugesTruncated';
 
 /** The logs, metrics and traces of a handler. They never contain state, tokens or comments of approvers. */

@@ -57,6 +57,7 @@ describe('waitstate doctor on a folder', () => {
       ['folder', 'ok'],
       ['disk', 'ok'],
       ['store', 'ok'],
+      ['notifications', 'ok'],
       ['server', 'warn'],
     ]);
     expect(findings.at(4)?.found).toContain('1 run of tenant "default"');
@@ -168,6 +169,7 @@ describe('waitstate doctor on AWS', () => {
         'clock',
         'bucket',
         'bucket access',
+        'notifications',
       ],
     ]);
     expect(code).toBe(0);

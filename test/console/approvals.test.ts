@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { PATHS } from '../../lambda/console/paths.ts';
 import type { Approver } from '../../lambda/core/approval.ts';
 import { agent } from '../../lambda/index.ts';
+import { remind } from '../../lambda/runtime/approvals/decide.ts';
 import { caller, consoleScene } from './scene.ts';
 import { textOf } from './well-formed.ts';
 
@@ -43,6 +44,17 @@ const field = (page: string, name: string): string =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
 
 describe('an approval in the console', () => {
+  it('says that approvers were not notified, and why', async () => {
+    const scene = await requestApproval();
+    expect(textOf((await scene.get(PATH)).page)).not.toContain('not been notified');
+    const at = await scene.agent.runtime.contexts.forRun('trip');
+    await remind(at, 'book');
+    scene.clock.moveTo(scene.clock.now() + 5 * 60_000);
+    const { page } = await scene.get(PATH);
+    expect(textOf(page)).toContain('Approvers have not been notified');
+    expect(textOf(page)).toMatch(/The notification was due 5 min ago \(.*\) ?, but no running process has agent booking/);
+  });
+
   it('shows the request, and viewing it changes nothing', async () => {
     const { get, operator } = await requestApproval();
     const before = await operator.approval('trip', 'book');

@@ -27,6 +27,7 @@ const ZEROS = {
   OldestReadySeconds: 0,
   OldestApprovalSeconds: 0,
   ApprovalsDueSoon: 0,
+  NotificationsUnsent: 0,
   GaugesTruncated: 0,
 };
 

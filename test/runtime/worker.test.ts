@@ -31,4 +31,24 @@ describe('a worker', () => {
     await pause(300);
     expect((await headOf(at(2), 'chat-1')).work?.deliveries).toBe(1);
   });
+
+  it('notifies the approvers of its agents at once, even if workers of other agents sweep more often', async () => {
+    const storage = memoryStorage();
+    const notified: string[] = [];
+    const asking = agent(
+      {
+        name: 'asking',
+        notify: async ({ run }) => void notified.push(run),
+        run: (ctx) => ctx.approval('go', { title: 'Go?', approvers: ['user:ann'] }),
+      },
+      { storage },
+    );
+    const other = agent({ name: 'other', run: async () => {} }, { storage });
+    const others = runAgents([other], { sweep: { milliseconds: 5 } });
+    const worker = runAgents([asking], { poll: { milliseconds: 5 }, sweep: { milliseconds: 100 } });
+    onTestFinished(async () => void (await Promise.all([others.stop(), worker.stop()])));
+    const ids = Array.from({ length: 30 }, (_, i) => `run-${i}`);
+    for (const id of ids) await asking.start(null, { id });
+    await expect.poll(() => notified.toSorted(), { timeout: 20_000 }).toEqual(ids.toSorted());
+  });
 });

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { findRunningServer } from '../../dev/server/server-file.ts';
 import type { Target } from '../../target/target.ts';
 import { pluralize } from '../output/print-result.ts';
+import { checkNotifications } from './check-notifications.ts';
 import { errorSummary, type Finding, fail, ok, warn } from './finding.ts';
 
 /** Checks a folder on this machine: that it is writable, that its store opens, and that a server runs on it. */
@@ -12,7 +13,10 @@ export async function* checkFolder(folder: string, openTarget: () => Promise<Tar
   yield found;
   if (found.status === 'fail') return;
   yield await checkDisk(folder);
-  if (await exists(join(folder, 'records.sqlite'))) yield await checkStore(openTarget);
+  if (await exists(join(folder, 'records.sqlite'))) {
+    yield await checkStore(openTarget);
+    yield await checkNotifications(openTarget);
+  }
   yield await checkServer(folder);
 }
 

@@ -54,6 +54,14 @@ export const Approval = namedSchema(
     endedAt: Timestamp.optional(),
     outcome: z.enum(['approve', 'reject', 'fail']).optional(),
     withdrawalReason: z.string().optional(),
+    unsentNotification: z
+      .strictObject({
+        kind: z.enum(['requested', 'reminder', 'escalated']),
+        since: Timestamp,
+        attempts: z.int().describe('The failed attempts; 0 if no running process has the agent'),
+      })
+      .optional()
+      .describe('Present if approvers should have been notified more than two minutes ago, and were not'),
   }),
 );
 

@@ -3,6 +3,7 @@ import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showTruncated } from '../document/show-document.ts';
 import { pluralize, type ShowOptions } from '../document/show-options.ts';
 import { type Html, html } from '../markup.ts';
+import { notice } from '../notice.ts';
 import { userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';
 import { followUpReason } from './changed-facts.ts';
@@ -18,6 +19,7 @@ export function approvalDetails(approval: ApprovalDocument, showing: ShowOptions
 <h1>${userText(title)}</h1>
 </header>
 ${terms(approval, now)}
+${unsentNotice(approval, now)}
 ${changed && followUpReason(changed)}
 ${isThere(show) && card('shown', 'Details', show, showing)}
 ${isThere(facts) && card('facts', 'Facts', facts, showing)}`;
@@ -34,6 +36,17 @@ ${
 }
 <div><dt>Approvals</dt><dd>${approvals} of ${quorum} needed</dd></div>
 </dl>`;
+}
+
+/** Says that approvers have not been notified, and what to do. */
+function unsentNotice({ agent, unsentNotification: unsent }: ApprovalDocument, now: Date): Html {
+  const name = agent === undefined ? 'the agent' : html`agent ${userText(agent)}`;
+  const why =
+    unsent &&
+    (unsent.attempts === 0
+      ? html`The notification was due ${relativeAndExactTime(unsent.since, now)}, but no running process has ${name}. Start a process that has it.`
+      : html`The first attempt was ${relativeAndExactTime(unsent.since, now)}; ${pluralize(unsent.attempts, 'attempt')} failed. Waitstate tries again. Check the log of ${name}.`);
+  return html`<div data-key="unsent" data-rev="${unsent?.attempts}">${why && notice('wait', 'Approvers have not been notified', html`<p>${why}</p>`)}</div>`;
 }
 
 const card = (id: string, title: string, doc: Doc, showing: ShowOptions): Html =>

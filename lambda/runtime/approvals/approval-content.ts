@@ -10,7 +10,7 @@ import {
   type RunContext,
   sideText,
 } from '../../checkpoints/engine.ts';
-import type { Person, VoteAnswer } from '../../core/approval.ts';
+import { isEncryptedText, type Person, type VoteAnswer } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { type Approval, damagedApproval } from './approval-meta.ts';
@@ -92,6 +92,26 @@ export const encryptVoteContent = (
   content: VoteContent,
 ): string => encryptText(at, cipher, voteBinding(key, by), content);
 
+const withdrawalBinding = (key: string): string => `withdrawal ${key}`;
+
+/** Encrypts the reason that a person gave for withdrawing an approval; plain text if the run is not encrypted. */
+export const encryptWithdrawalReason = (at: RunContext, cipher: RunCipher, key: string, reason: string): string =>
+  cipher.isEncrypted ? encryptText(at, cipher, withdrawalBinding(key), reason) : reason;
+
+/** The reason for withdrawing an approval. In an encrypted run, only the reasons of people are encrypted. */
+export function readWithdrawalReason(
+  at: RunContext,
+  cipher: RunCipher,
+  { meta: { withdrawalReason: reason }, stored }: Pick<Approval, 'meta' | 'stored'>,
+): string | undefined {
+  if (!cipher.isEncrypted || reason === undefined || !isEncryptedText(reason)) return reason;
+  try {
+    return String(decryptText(at, cipher, withdrawalBinding(stored.key), reason));
+  } catch (error) {
+    throw damagedApproval(stored, 'the reason for its withdrawal cannot be decrypted', error);
+  }
+}
+
 /** The votes of an approval with their comments and edits. */
 export function readVotes(
   at: RunContext,
@@ -112,7 +132,7 @@ function decryptVoteContent(
   content: string,
 ): VoteContent {
   // Anybody could have written plain text.
-  if (cipher.isEncrypted && !content.startsWith('~'))
+  if (cipher.isEncrypted && !isEncryptedText(content))
     throw damagedApproval(stored, `the vote of ${by} is not encrypted`);
   try {
     return Object(decryptText(at, cipher, voteBinding(stored.key, by), content));

@@ -11,7 +11,7 @@ import {
 } from '../../core/approval.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
-import { encryptVoteContent } from './approval-content.ts';
+import { encryptVoteContent, encryptWithdrawalReason } from './approval-content.ts';
 import { type ChangedApproval, changeApproval } from './change-approval.ts';
 import { checkDecision, checkHashAndEditable, checkVotesSize, type DecideInput } from './decide-input.ts';
 import { type FoundApproval, findApproval } from './find-approval.ts';
@@ -48,9 +48,11 @@ export async function decide(at: RunContext, input: DecideInput, known?: FoundAp
 export async function withdraw(at: RunContext, id: string, reason: string): Promise<ChangedApproval> {
   if (typeof reason !== 'string' || reason === '' || reason.length > MAX_REASON_CHARACTERS)
     throw invalidInput('The reason for withdrawing', `text of 1 to ${MAX_REASON_CHARACTERS} characters`, reason);
-  return changeApproval(await findApproval(at, id), ({ approval }) =>
-    withdrawn(applyTimeouts(approval.meta, at.now()), reason, at.now()),
-  );
+  return changeApproval(await findApproval(at, id), async ({ approval: { meta, stored }, cipher }) => {
+    const current = applyTimeouts(meta, at.now());
+    if (current.status !== 'PENDING') return current;
+    return withdrawn(current, encryptWithdrawalReason(at, await cipher(), stored.key, reason), at.now());
+  });
 }
 
 const MAX_REASON_CHARACTERS = 500;

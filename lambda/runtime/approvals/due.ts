@@ -22,7 +22,7 @@ export interface Notifier extends LinkOptions {
 
 /**
  * Does everything that is due for one approval, and returns what it did. Without a notifier, notifications are dropped;
- * with `unknown`, another process sends them, and they only become due again later. Throws what `notify` threw: the
+ * with `unknown`, they stay due, and a process that has the agent sends them. Throws what `notify` threw: the
  * notification is then due again later. Nothing is due for an approval that is gone.
  */
 export async function processDueApproval(
@@ -31,18 +31,16 @@ export async function processDueApproval(
   notifier: Notifier | 'unknown' | undefined,
 ): Promise<readonly DueAction[]> {
   const done: DueAction[] = [];
+  const canNotify = notifier !== 'unknown';
   try {
     for (;;) {
       let action: DueAction | undefined;
       const found = await changeApproval(await findApproval(at, id), ({ approval: { meta } }) => {
-        action = dueAction(meta, at.now());
-        return action === undefined ? meta : ACTIONS[action](meta, at.now(), notifier);
+        action = dueAction(meta, at.now(), canNotify);
+        return action === undefined ? meta : ACTIONS[action](meta, at.now(), notifier !== undefined);
       });
       if (action === undefined) return done;
-      if (action === 'notify' && notifier) {
-        if (notifier === 'unknown') continue;
-        await notifyApprovers(found, notifier);
-      }
+      if (action === 'notify' && notifier && canNotify) await notifyApprovers(found, notifier);
       done.push(action);
     }
   } catch (error) {
@@ -51,14 +49,14 @@ export async function processDueApproval(
   }
 }
 
-type Transition = (meta: ApprovalMeta, now: number, notifier: Notifier | 'unknown' | undefined) => ApprovalMeta;
+type Transition = (meta: ApprovalMeta, now: number, hasNotifier: boolean) => ApprovalMeta;
 
 /** How each action changes an approval. An attempt to notify is recorded first, so that only one process notifies. */
 const ACTIONS: Readonly<Record<DueAction, Transition>> = {
   expire,
   escalate,
   remind,
-  notify: (meta, now, notifier) => (notifier === undefined ? clearNotification(meta) : startNotifyAttempt(meta, now)),
+  notify: (meta, now, hasNotifier) => (hasNotifier ? startNotifyAttempt(meta, now) : clearNotification(meta)),
 };
 
 async function notifyApprovers(found: FoundApproval, { notify, ...links }: Notifier): Promise<void> {

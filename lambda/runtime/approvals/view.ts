@@ -1,7 +1,20 @@
 import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
-import { type ApprovalOutcome, type ApprovalStatus, type Approver, applyTimeouts } from '../../core/approval.ts';
+import {
+  type ApprovalOutcome,
+  type ApprovalStatus,
+  type Approver,
+  applyTimeouts,
+  type NotificationKind,
+  unsentNotification,
+} from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
-import { type ApprovalContent, readApprovalContent, readVotes, type VoteView } from './approval-content.ts';
+import {
+  type ApprovalContent,
+  readApprovalContent,
+  readVotes,
+  readWithdrawalReason,
+  type VoteView,
+} from './approval-content.ts';
 import { type FoundApproval, findApproval } from './find-approval.ts';
 
 /** An approval as approvers and portals see it. */
@@ -30,6 +43,13 @@ export interface ApprovalView {
   readonly endedAt?: Date;
   readonly outcome?: ApprovalOutcome;
   readonly withdrawalReason?: string;
+  /** Present if approvers should have been notified more than two minutes ago, and were not. */
+  readonly unsentNotification?: {
+    readonly kind: NotificationKind;
+    readonly since: Date;
+    /** The failed attempts; 0 if no running process has the agent. */
+    readonly attempts: number;
+  };
 }
 
 /** Reads an approval. Past its deadline its status is EXPIRED, even if the sweeper has not recorded that yet. */
@@ -49,8 +69,8 @@ export function toApprovalTerms(
   cipher: RunCipher,
 ): Omit<ApprovalView, keyof ApprovalContent> {
   const meta = applyTimeouts(approval.meta, at.now());
-  const { agent, name, requestNumber, status, contentHash, approvers, quorum, editable, outcome, withdrawalReason } =
-    meta;
+  const unsent = unsentNotification(meta, at.now());
+  const { agent, name, requestNumber, status, contentHash, approvers, quorum, editable, outcome } = meta;
   return {
     tenant: at.tenant,
     run: at.run,
@@ -64,8 +84,9 @@ export function toApprovalTerms(
     requestedAt: new Date(meta.requestedAt),
     editable,
     votes: readVotes(at, cipher, approval),
-    ...omitUndefined({ agent, outcome, withdrawalReason }),
+    ...omitUndefined({ agent, outcome, withdrawalReason: readWithdrawalReason(at, cipher, { ...approval, meta }) }),
     ...omitUndefined({ deadline: toDate(meta.deadline), endedAt: toDate(meta.endedAt) }),
+    ...(unsent && { unsentNotification: { ...unsent, since: new Date(unsent.since) } }),
   };
 }
 

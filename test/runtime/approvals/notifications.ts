@@ -5,7 +5,7 @@ import { decideByToken, findByToken } from '../../../lambda/runtime/approvals/by
 import { decide } from '../../../lambda/runtime/approvals/decide.ts';
 import { processDueApproval } from '../../../lambda/runtime/approvals/due.ts';
 import { resolveToken, revokeToken } from '../../../lambda/runtime/approvals/tokens.ts';
-import { toApprovalView } from '../../../lambda/runtime/approvals/view.ts';
+import { toApprovalView, viewApproval } from '../../../lambda/runtime/approvals/view.ts';
 import type { ApprovalNotification } from '../../../lambda/runtime/definition/approval-notification.ts';
 import { approvalKey } from '../../../lambda/storage/keys.ts';
 import { keys } from '../../contract/checkpoint-store/keys.ts';
@@ -75,6 +75,57 @@ export function notificationsContract(open: OpenScene): void {
         ['user:bob', 'group:finance'],
       ]);
       expect(await meta('a')).toMatchObject({ status: 'APPROVED', notifiedAt: clock.now });
+    });
+
+    test('leaves the notification and its time to a process that has the agent', async () => {
+      const { requestApproval, at, due, clock, meta } = await open();
+      const { notices, people } = recordingNotifier();
+      await requestApproval('a', {
+        approvers: ['user:ann'],
+        escalateTo: ['user:bob'],
+        escalateAfter: { hours: 2 },
+        remindAfter: { hours: 1 },
+        timeout: { days: 1 },
+      });
+      const kinds = ['requested', 'reminder', 'escalated'] as const;
+      for (const kind of kinds) {
+        const actions = await processDueApproval(at, 'a', 'unknown');
+        expect(actions).not.toContain('notify');
+        expect(await processDueApproval(at, 'a', 'unknown')).toEqual([]);
+        expect(await due()).toEqual([approvalKey('a')]);
+        expect(await meta('a')).toMatchObject({ pendingNotification: kind, notifyAt: clock.now });
+        clock.now += 1;
+        expect(await processDueApproval(at, 'a', people)).toEqual(['notify']);
+        expect(await due()).toEqual([]);
+        clock.now += HOUR - 1;
+      }
+      expect(notices.map(({ kind }) => kind)).toEqual(kinds);
+      clock.now += DAY;
+      expect(await processDueApproval(at, 'a', 'unknown')).toEqual(['expire']);
+    });
+
+    test('shows a notification that nobody could send, and one that failed', async () => {
+      const { requestApproval, at, clock } = await open();
+      await requestApproval('a');
+      const requestedAt = clock.now;
+      const view = async () => (await viewApproval(at, 'a')).unsentNotification;
+      await processDueApproval(at, 'a', 'unknown');
+      clock.now += 2 * MINUTE - 1;
+      expect(await view()).toBeUndefined();
+      clock.now += 1;
+      expect(await view()).toEqual({ kind: 'requested', since: new Date(requestedAt), attempts: 0 });
+      const firstAttempt = clock.now;
+      const failing = { notify: () => Promise.reject(new Error('no mail today')) };
+      await expect(processDueApproval(at, 'a', failing)).rejects.toThrow('no mail today');
+      expect(await view()).toBeUndefined();
+      clock.now += MINUTE;
+      await expect(processDueApproval(at, 'a', failing)).rejects.toThrow('no mail today');
+      clock.now += MINUTE;
+      expect(await view()).toEqual({ kind: 'requested', since: new Date(firstAttempt), attempts: 2 });
+      clock.now += HOUR;
+      await processDueApproval(at, 'a', { notify: async () => {} });
+      clock.now += DAY;
+      expect(await view()).toBeUndefined();
     });
 
     test('retries a failed notification with growing delays', async () => {
