@@ -64,7 +64,12 @@ export const refunds = agent({
   },
 });
 
-const SUBJECTS = { requested: 'Please decide', reminder: 'Reminder', escalated: 'Still undecided' };
+const SUBJECTS = {
+  requested: 'Please decide',
+  proposed: 'Changes were proposed',
+  reminder: 'Reminder',
+  escalated: 'Still undecided',
+};
 
 /** The Lambda function. */
 export const handler = refunds.handler();

@@ -1,5 +1,4 @@
-import { type ApprovalTerms, type Approver, isGroup, type OnTimeout, type Person } from './approval-request.ts';
-import { WaitstateError } from './errors.ts';
+import type { ApprovalTerms, Approver, OnTimeout, Person } from './approval-request.ts';
 
 export {
   type ApprovalRequest,
@@ -23,9 +22,9 @@ export type VoteAnswer = 'approve' | 'reject';
 export type ApprovalOutcome = VoteAnswer | 'fail';
 
 /** Why approvers are notified. */
-export type NotificationKind = 'requested' | 'reminder' | 'escalated';
+export type NotificationKind = 'requested' | 'proposed' | 'reminder' | 'escalated';
 
-/** One person's vote. A person votes once, no matter how many groups they belong to. */
+/** One person's vote. A person votes once on the same content, no matter how many groups they belong to. */
 export interface Vote {
   readonly by: Person;
   /** The group that makes them an approver; absent when they are an approver by name. */
@@ -34,6 +33,10 @@ export interface Vote {
   readonly at: number;
   /** Comment and edits, encrypted if the run is encrypted. */
   readonly content?: string | undefined;
+  /** The hash of the proposed changes that this vote is for; absent for a vote on the request as it was made. */
+  readonly proposal?: string | undefined;
+  /** Whether this vote proposed these changes. */
+  readonly proposes?: true | undefined;
 }
 
 /** The unencrypted part of an approval: everything except its content. All times are in milliseconds. */
@@ -93,44 +96,10 @@ export function newApproval(
   };
 }
 
-/** How a person is an approver: by name, through one of their groups (`as`), or not at all (undefined). */
-export function matchApprover(
-  { approvers }: Pick<ApprovalMeta, 'approvers'>,
-  by: string,
-  groups: readonly string[] = [],
-): { readonly as?: string } | undefined {
-  // A caller who claims to be a group would vote for all of its members.
-  if (isGroup(by)) return undefined;
-  if (approvers.some((approver) => approver === by)) return {};
-  const as = approvers.find((approver) => isGroup(approver) && groups.includes(approver));
-  return as === undefined ? undefined : { as };
-}
-
-/**
- * The approval after a vote. Repeating your own vote, or voting for the outcome that was already reached, changes
- * nothing. Any other vote after that is rejected, and so is a late one.
- */
-export function castVote(meta: ApprovalMeta, newVote: Vote): ApprovalMeta {
-  const { by, answer, at } = newVote;
-  const now = applyTimeouts(meta, at);
-  if (!matchApprover(now, by, newVote.as === undefined ? [] : [newVote.as])) throw notAnApprover(now, by);
-  if (now.status === 'EXPIRED') throw approvalExpired(now);
-  if (now.status === 'WITHDRAWN') throw approvalWithdrawn(now);
-  const earlierVote = now.votes.find((earlier) => earlier.by === by);
-  if (earlierVote ? earlierVote.answer === answer : now.outcome === answer) return meta;
-  if (earlierVote || now.status !== 'PENDING') throw approvalDecided(now, earlierVote);
-  return countVotes({ ...now, votes: [...now.votes, newVote] }, at);
-}
-
-function countVotes(meta: ApprovalMeta, at: number): ApprovalMeta {
-  const approvals = meta.votes.filter(({ answer }) => answer === 'approve').length;
-  if (approvals < meta.votes.length) return endApproval(meta, { status: 'REJECTED', outcome: 'reject', endedAt: at });
-  return approvals < meta.quorum ? meta : endApproval(meta, { status: 'APPROVED', outcome: 'approve', endedAt: at });
-}
-
 const NO_PENDING_NOTIFICATION = { pendingNotification: undefined, notifyAttempts: undefined, notifyAt: undefined };
 
-const endApproval = (
+/** Ends an approval; nobody is notified about it any more. */
+export const endApproval = (
   meta: ApprovalMeta,
   end: Required<Pick<ApprovalMeta, 'status' | 'outcome' | 'endedAt'>>,
 ): ApprovalMeta => ({ ...meta, ...NO_PENDING_NOTIFICATION, ...end });
@@ -274,35 +243,3 @@ export function markNotified(meta: ApprovalMeta, kind: NotificationKind, now: nu
 
 /** Drops the pending notification when no notifier is configured; approvers find the approval in their inbox. */
 export const clearNotification = (meta: ApprovalMeta): ApprovalMeta => ({ ...meta, ...NO_PENDING_NOTIFICATION });
-
-/** When something happened, for the middle of a sentence. */
-const atTime = (time: number | undefined): string => (time === undefined ? '' : ` at ${new Date(time).toISOString()}`);
-
-export const notAnApprover = ({ name }: Pick<ApprovalMeta, 'name'>, by: string): WaitstateError =>
-  new WaitstateError(
-    'NOT_AN_APPROVER',
-    `"${by}" is not an approver of "${name}", neither by name nor through a group. Ask one of its approvers to decide.`,
-  );
-
-export const approvalExpired = ({ name, deadline }: ApprovalMeta): WaitstateError =>
-  new WaitstateError(
-    'APPROVAL_EXPIRED',
-    `Approval "${name}" expired${atTime(deadline)}; this decision came later and does not count.`,
-  );
-
-function approvalWithdrawn({ name, endedAt, withdrawalReason = '' }: ApprovalMeta): WaitstateError {
-  const reason = isEncryptedText(withdrawalReason) ? '' : withdrawalReason.replace(/\.$/, '');
-  return new WaitstateError(
-    'APPROVAL_WITHDRAWN',
-    `Approval "${name}" was withdrawn${atTime(endedAt)}${reason && `: ${reason}`}. No decision is needed.`,
-  );
-}
-
-function approvalDecided({ name, votes, endedAt }: ApprovalMeta, earlierVote: Vote | undefined): WaitstateError {
-  const vote = earlierVote ?? votes.at(-1);
-  const decided = vote ? `${vote.by} voted ${vote.answer}${atTime(vote.at)}` : `it was decided${atTime(endedAt)}`;
-  return new WaitstateError(
-    'APPROVAL_DECIDED',
-    `Approval "${name}": ${decided}, and a different vote cannot follow. Nothing was changed.`,
-  );
-}

@@ -63,6 +63,7 @@ const notificationEvent = (notification: ApprovalNotification, { hydrate }: Agen
 
 const EVENT_TYPES = {
   requested: 'Approval Requested',
+  proposed: 'Approval Changed',
   reminder: 'Approval Reminder',
   escalated: 'Approval Escalated',
 } as const satisfies Record<ApprovalNotification['kind'], string>;

@@ -1,4 +1,5 @@
-import { matchApprover, notAnApprover, type Person } from '../core/approval.ts';
+import { type Person } from '../core/approval.ts';
+import { matchApprover, notAnApprover } from '../core/approval-votes.ts';
 import type { ApprovalDocument } from '../operator/approval-document.ts';
 import { type Caller, ROLES, type Role } from './caller.ts';
 import { HttpError } from './problem.ts';

@@ -93,10 +93,10 @@ async function decideApproval(
   name: string,
   decision: TestAnswer = {},
 ): Promise<void> {
-  const { id: approval, approvers } = await findPendingApproval(run, name);
+  const { id: approval, approvers, contentHash } = await findPendingApproval(run, name);
   const { by = approvers.find((each): each is Person => !isGroup(each)) ?? 'user:test', ...more } = decision;
   const groups = approvers.filter(isGroup);
-  await run.decide({ groups, ...more, approval, by, answer });
+  await run.decide({ groups, contentHash, ...more, approval, by, answer });
 }
 
 async function deadlineFor(run: RunHandle, name: string): Promise<number> {

@@ -39,7 +39,7 @@ const shown = (
   return page;
 };
 
-const VOTE = { by: 'user:ann', answer: 'approve', at: NOW } as const;
+const VOTE = { counts: true, by: 'user:ann', answer: 'approve', at: NOW } as const;
 
 describe('the page of an approval link', () => {
   it('shows the request, and posts to its own URL with the hash of what is shown', () => {

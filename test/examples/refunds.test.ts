@@ -37,6 +37,8 @@ describe('the refund agent', () => {
     const run = await testAgents(refunds).start(example);
     await run.approve('refund', ann);
     await run.approve('refund', { ...bob, edits: { amount: 800 } });
+    expect(await run.approvals()).toMatchObject([{ proposal: { by: 'user:bob', edits: { amount: 800 } } }]);
+    await run.approve('refund', ann);
     expect(await run.approvals()).toMatchObject([
       { requestNumber: 2, changed: { before: { amount: 800 }, after: expect.stringContaining('amount: at most $80') } },
     ]);

@@ -1,3 +1,4 @@
+import type { Doc } from '../../../lambda/checkpoints/engine.ts';
 import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
 import { bold, dim, type Line, styled, toSpans, wrapText } from '../../terminal/line.ts';
 import { shellQuote } from '../../terminal/shell-quote.ts';
@@ -7,9 +8,10 @@ import { documentLines } from './document-lines.ts';
 
 /** Describes a pending approval: the request, its approvers and deadline, and the commands that decide it. */
 export function approvalLines(approval: ApprovalDocument, columns: number, now: number): readonly Line[] {
-  const { run, id, title, show, facts, changed, approvers, quorum, votes, deadline, requestedAt, editable } = approval;
+  const { run, id, title, show, facts, changed, approvers, quorum, votes, deadline, requestedAt, editable, proposal } =
+    approval;
   const width = Math.min(columns, 100) - 4;
-  const approvedCount = votes.filter(({ answer }) => answer === 'approve').length;
+  const approvedCount = votes.filter(({ answer, counts }) => counts && answer === 'approve').length;
   const details = [
     `requested ${formatRelativeTime(requestedAt, now)}`,
     ...(deadline ? [`expires ${formatRelativeTime(deadline, now)}`] : []),
@@ -31,6 +33,9 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
           ...documentLines(changed.after, width).map((line) => [styled('green', '+ '), ...toSpans(line)]),
         ])
       : []),
+    ...(proposal
+      ? indent([dim(`${proposal.by} proposes these changes:`), ...documentLines(proposal.edits as Doc, width)])
+      : []),
     '',
     ...indent([
       styled('green', commandFor('approve')),
@@ -47,7 +52,7 @@ export function outcomeLine({ status, votes, quorum, withdrawalReason }: Approva
   const votesText = votes.map(
     ({ by, answer, comment }) => `${by} ${answer}s${comment === undefined ? '' : ` (${comment})`}`,
   );
-  const approvals = votes.filter(({ answer }) => answer === 'approve').length;
+  const approvals = votes.filter(({ answer, counts }) => counts && answer === 'approve').length;
   return [
     statusText(status),
     ...(status === 'PENDING' && quorum > 1 ? [`  ${approvals} of ${quorum}`] : []),

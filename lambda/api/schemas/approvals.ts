@@ -26,7 +26,10 @@ const Vote = namedSchema(
     answer: z.enum(['approve', 'reject']),
     at: Timestamp,
     comment: z.string().optional(),
-    edits: z.unknown().optional(),
+    edits: z.unknown().optional().describe('The changes that this vote proposed'),
+    counts: z
+      .boolean()
+      .describe('Whether it counts for what is decided on now; earlier approvals do not count for proposed changes'),
   }),
 );
 
@@ -45,6 +48,10 @@ export const Approval = namedSchema(
     facts: Document.optional(),
     changed: z.strictObject({ before: Document, after: Document }).optional(),
     contentHash: z.string().describe('The hash of everything that is shown; send it with the decision'),
+    proposal: z
+      .strictObject({ by: z.string(), at: Timestamp, edits: z.unknown() })
+      .optional()
+      .describe('The newest changes that an approver proposed; a decision is about the request with these changes'),
     approvers: StringList,
     quorum: z.int(),
     requestedAt: Timestamp,
@@ -56,7 +63,7 @@ export const Approval = namedSchema(
     withdrawalReason: z.string().optional(),
     unsentNotification: z
       .strictObject({
-        kind: z.enum(['requested', 'reminder', 'escalated']),
+        kind: z.enum(['requested', 'proposed', 'reminder', 'escalated']),
         since: Timestamp,
         attempts: z.int().describe('The failed attempts; 0 if no running process has the agent'),
       })

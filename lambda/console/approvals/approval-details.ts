@@ -6,7 +6,8 @@ import { type Html, html } from '../markup.ts';
 import { notice } from '../notice.ts';
 import { userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';
-import { followUpReason } from './changed-facts.ts';
+import { followUpReason, proposedChanges } from './changed-facts.ts';
+import { approvalCount } from './people.ts';
 
 // Approvers must see everything that they decide on; this limit only keeps a page from breaking the browser.
 const MOST_BYTES = 1024 * 1024;
@@ -21,12 +22,13 @@ export function approvalDetails(approval: ApprovalDocument, showing: ShowOptions
 ${terms(approval, now)}
 ${unsentNotice(approval, now)}
 ${changed && followUpReason(changed)}
+${proposedChanges(approval)}
 ${isThere(show) && card('shown', 'Details', show, showing)}
 ${isThere(facts) && card('facts', 'Facts', facts, showing)}`;
 }
 
-function terms({ requestedAt, deadline, status, quorum, votes, endedAt }: ApprovalDocument, now: Date): Html {
-  const approvals = votes.filter(({ answer }) => answer === 'approve').length;
+function terms(approval: ApprovalDocument, now: Date): Html {
+  const { requestedAt, deadline, status, quorum, votes, endedAt } = approval;
   return html`<dl class="facts" data-key="terms" data-quiet data-rev="${status} ${votes.length} ${deadline?.getTime()}">
 <div><dt>Requested</dt><dd>${relativeAndExactTime(requestedAt, now)}</dd></div>
 ${
@@ -34,7 +36,7 @@ ${
     ? html`<div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>`
     : endedAt && html`<div><dt>Closed</dt><dd>${relativeAndExactTime(endedAt, now)}</dd></div>`
 }
-<div><dt>Approvals</dt><dd>${approvals} of ${quorum} needed</dd></div>
+<div><dt>Approvals</dt><dd>${approvalCount(approval)} of ${quorum} needed</dd></div>
 </dl>`;
 }
 
@@ -59,7 +61,5 @@ const isThere = (doc: Doc | undefined): doc is Doc =>
 const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' : `${n}th`);
 
 /** How many approvals are still missing, in words. */
-export function remainingApprovals({ quorum, votes }: ApprovalDocument): string {
-  const left = quorum - votes.filter(({ answer }) => answer === 'approve').length;
-  return pluralize(Math.max(0, left), 'more approval');
-}
+export const remainingApprovals = (approval: ApprovalDocument): string =>
+  pluralize(Math.max(0, approval.quorum - approvalCount(approval)), 'more approval');

@@ -1,4 +1,5 @@
-import { isGroup, matchApprover } from '../../core/approval.ts';
+import { isGroup } from '../../core/approval.ts';
+import { matchApprover } from '../../core/approval-votes.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
 import { encodePathId } from '../../http/path-id.ts';
@@ -13,7 +14,7 @@ import { userText } from '../text.ts';
 import { approvalDetails } from './approval-details.ts';
 import { type DecideFormValues, type Deciders, decideForm } from './decide-form.ts';
 import { outcome } from './outcome.ts';
-import { peopleSection } from './people.ts';
+import { ownVote, peopleSection } from './people.ts';
 
 export interface ApprovalPageOptions {
   readonly caller: Caller;
@@ -72,11 +73,11 @@ function answering(
 
 function answeringIn(caller: Caller, approval: ApprovalDocument, person: string | undefined): Deciders | undefined {
   if (!canDecide(caller)) return undefined;
-  const hasAnswered = approval.votes.some(({ by }) => by === person);
+  const hasAnswered = ownVote(approval, person) !== undefined;
   if (caller.decidesForOthers) {
     const groups = approval.approvers.filter(isGroup);
     const asked = approval.approvers.filter((approver) => !isGroup(approver));
-    const people = asked.filter((approver) => !approval.votes.some(({ by }) => by === approver));
+    const people = asked.filter((approver) => !ownVote(approval, approver));
     const isMeant = person !== undefined && !hasAnswered && matchApprover(approval, person, groups);
     return people.length + groups.length > 0 ? { people, groups, chosen: isMeant ? person : undefined } : undefined;
   }

@@ -1,4 +1,4 @@
-import { type Doc, equal, isFields, specialOf } from '../../checkpoints/engine.ts';
+import { type Doc, equal, type Fields, isFields, specialOf } from '../../checkpoints/engine.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { type Html, html } from '../markup.ts';
@@ -25,21 +25,51 @@ const notAccepted = (edits: Doc, why: string): Html =>
 <details><summary>Changes</summary><div class="doc">${showDocument(edits)}</div></details>`,
   );
 
+/** The changes that an approver proposed, beside the values of the request; empty if there are none. */
+export function proposedChanges({ proposal, facts, show, status }: ApprovalDocument): Html {
+  const isPending = status === 'PENDING';
+  const section =
+    proposal &&
+    html`<section class="notice wait changed-values" aria-labelledby="proposal">
+<h2 id="proposal">${userText(proposal.by)} ${isPending ? 'proposes' : 'proposed'} these changes</h2>
+${isPending && html`<p>A decision is about the request with these changes. Earlier approvals do not cover them.</p>`}
+${compareEdits(proposal.edits as Doc, facts, show)}
+</section>`;
+  return html`<div data-key="proposal" data-rev="${proposal?.at.getTime()}">${section}</div>`;
+}
+
+/** Compares the fields of edits with the fields of the same names that the request shows. */
+function compareEdits(edits: Doc, facts: Doc | undefined, show: Doc | undefined): Html {
+  if (!isPlainFields(edits)) return html`<div class="doc">${showDocument(edits)}</div>`;
+  const names = Object.keys(edits);
+  const shown = [facts, show].filter(isPlainFields).find((doc) => names.some((name) => Object.hasOwn(doc, name)));
+  if (!shown) return html`<div class="doc">${showDocument(edits)}</div>`;
+  const before = Object.fromEntries(Object.entries(shown).filter(([name]) => names.includes(name)));
+  return changesTable('Field', 'Requested', 'Proposed', before, edits);
+}
+
+const isPlainFields = (doc: Doc | undefined): doc is Fields =>
+  doc !== undefined && isFields(doc) && specialOf(doc) === undefined;
+
 /** The facts that changed, before and after. */
-function changedFacts({ before, after }: Changed): Html {
+const changedFacts = ({ before, after }: Changed): Html =>
+  html`<section class="notice wait changed-values" aria-labelledby="changed">
+<h2 id="changed">Facts that changed since the last request</h2>
+${changesTable('Fact', 'Before', 'Now', before, after)}
+</section>`;
+
+/** A table of the values that differ. */
+function changesTable(what: string, beforeLabel: string, afterLabel: string, before: Doc, after: Doc): Html {
   const rows = differences(before, after).map(
     ([name, old, now]) => html`<tr role="row">
 <th role="rowheader" scope="row">${name === '' ? 'All facts' : userText(name)}</th>
-<td role="cell" class="before" data-label="Before">${old === undefined ? ABSENT : html`<del>${showDocument(old)}</del>`}</td>
-<td role="cell" class="after" data-label="Now">${now === undefined ? ABSENT : html`<ins>${showDocument(now)}</ins>`}</td>
+<td role="cell" class="before" data-label="${beforeLabel}">${old === undefined ? ABSENT : html`<del>${showDocument(old)}</del>`}</td>
+<td role="cell" class="after" data-label="${afterLabel}">${now === undefined ? ABSENT : html`<ins>${showDocument(now)}</ins>`}</td>
 </tr>`,
   );
-  return html`<section class="notice wait changed-values" aria-labelledby="changed">
-<h2 id="changed">Facts that changed since the last request</h2>
-<div class="doc"><table class="records" role="table">
-<thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Fact</th><th role="columnheader" scope="col">Before</th><th role="columnheader" scope="col">Now</th></tr></thead>
-<tbody role="rowgroup">${rows}</tbody></table></div>
-</section>`;
+  return html`<div class="doc"><table class="records" role="table">
+<thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">${what}</th><th role="columnheader" scope="col">${beforeLabel}</th><th role="columnheader" scope="col">${afterLabel}</th></tr></thead>
+<tbody role="rowgroup">${rows}</tbody></table></div>`;
 }
 
 const ABSENT = html`<span class="quiet">(none)</span>`;

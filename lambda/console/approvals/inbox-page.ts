@@ -1,3 +1,4 @@
+import { isFields, specialOf } from '../../checkpoints/engine.ts';
 import type { Caller } from '../../http/caller.ts';
 import { hasRole, OPERATE_ROLES } from '../../http/roles.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
@@ -5,10 +6,10 @@ import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS, queryString } from '../paths.ts';
-import { userText } from '../text.ts';
+import { plainText, userText } from '../text.ts';
 import { elapsedTime, exactTime, relativeAndExactTime } from '../time.ts';
 import { followUpSummary } from './changed-facts.ts';
-import { nameList } from './people.ts';
+import { approvalCount, nameList } from './people.ts';
 
 /** The inbox of one person, or of everybody. */
 export interface InboxView {
@@ -80,15 +81,32 @@ function list({ approvals, person, caller, now }: InboxView): Html {
 }
 
 function item(approval: ApprovalDocument, as: string | undefined, now: Date): Html {
-  const { run, id, title, agent, requestedAt, deadline, quorum, votes, approvers, changed } = approval;
+  const { run, id, title, agent, requestedAt, deadline, quorum, approvers, changed, proposal } = approval;
   return html`<li>
 <div><h2><a href="${PATHS.approval(run, id)}${queryString({ as })}">${userText(title)}</a></h2>
 <p class="quiet">${agent !== undefined && html`${userText(agent)} · `}<span class="id">${userText(run)}</span> · approvers: ${nameList(approvers)}</p>
-${changed && html`<p>Requested again because ${followUpSummary(changed)}</p>`}</div>
+${contentSummary(approval)}
+${changed && html`<p>Requested again because ${followUpSummary(changed)}</p>`}
+${proposal && html`<p>${userText(proposal.by)} proposes changes</p>`}</div>
 <dl><div><dt>Waiting for</dt><dd>${elapsedTime(requestedAt, now)} <span class="quiet">(since ${exactTime(requestedAt)})</span></dd></div>
 <div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>
-${quorum > 1 && html`<div><dt>Approvals</dt><dd>${votes.length} of ${quorum}</dd></div>`}</dl>
+${quorum > 1 && html`<div><dt>Approvals</dt><dd>${approvalCount(approval)} of ${quorum}</dd></div>`}</dl>
 </li>`;
+}
+
+const MAX_SUMMARY_FIELDS = 4;
+const MAX_SUMMARY_CHARACTERS = 60;
+
+/** The first plain values that a request shows, so that requests with the same title can be told apart. */
+function contentSummary({ facts, show }: ApprovalDocument): Html | false {
+  const fields = [facts, show].flatMap((doc) =>
+    isFields(doc) && specialOf(doc) === undefined ? Object.entries(doc) : [],
+  );
+  const values = fields.flatMap(([name, value]) => {
+    const text = typeof value === 'object' ? '' : plainText(String(value));
+    return text === '' ? [] : [`${plainText(name)}: ${text.slice(0, MAX_SUMMARY_CHARACTERS)}`];
+  });
+  return values.length > 0 && html`<p class="quiet">${values.slice(0, MAX_SUMMARY_FIELDS).join(' · ')}</p>`;
 }
 
 const empty = (caller: Caller): Html =>

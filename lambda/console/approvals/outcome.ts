@@ -7,7 +7,7 @@ import { revealHidden, userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';
 import { remainingApprovals } from './approval-details.ts';
 import { followUpSummary, rejectedEdits } from './changed-facts.ts';
-import { nameList } from './people.ts';
+import { nameList, ownVote } from './people.ts';
 
 export interface OutcomeOptions {
   readonly person?: string | undefined;
@@ -25,7 +25,7 @@ export function outcome(
   run: { readonly status: Status },
   { person, runUrl: link, followUp: again, followUpUrl: againLink, now }: OutcomeOptions,
 ): Html {
-  const own = approval.votes.find(({ by }) => by === person);
+  const own = ownVote(approval, person);
   const rev = `${approval.status} ${approval.votes.length} ${run.status} ${own?.answer} ${again?.status}`;
   const shown = approval.status === 'PENDING' && !own ? false : describeOutcome(approval, own?.answer, now);
   return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but requested again' : headline(approval, own), shown, again && asksAgain(again, againLink), runNow(run.status, approval.outcome, link))}</div>`;
@@ -70,7 +70,7 @@ function describeOutcome(approval: ApprovalDocument, own: string | undefined, no
   if (status === 'WITHDRAWN') return html`<p>Withdrawn${when}: ${userText(withdrawalReason ?? 'no reason given')}</p>`;
   if (status === 'EXPIRED')
     return html`<p>The deadline was${deadline && html` ${relativeAndExactTime(deadline, now)}`}. ${MEANING[meant ?? 'reject']}</p>`;
-  const deciders = votes.filter(({ answer }) => status !== 'REJECTED' || answer === 'reject').map(({ by }) => by);
+  const deciders = votes.filter(({ answer, counts }) => counts && (status !== 'REJECTED' || answer === 'reject')).map(({ by }) => by);
   return html`<p>By ${nameList(deciders)},${when}.</p>`;
 }
 

@@ -8,7 +8,7 @@ import { relativeTime } from '../time.ts';
 
 /** The votes of an approval, and the approvers who have not voted. */
 export function peopleSection({ approvers, votes, status }: ApprovalDocument, now: Date): Html {
-  const answered = new Set(votes.flatMap(({ by, as }) => [by, as]));
+  const answered = new Set(votes.filter(({ counts }) => counts).flatMap(({ by, as }) => [by, as]));
   const others = approvers.filter((approver) => !answered.has(approver));
   return html`<section class="card" aria-labelledby="people" data-key="people" data-rev="${status} ${votes.length} ${approvers.length}">
 <h2 id="people">Approvers</h2>
@@ -17,11 +17,20 @@ ${others.length > 0 && html`<p>${status === 'PENDING' ? 'Not voted yet: ' : 'Did
 </section>`;
 }
 
-function voteOf({ by, as, answer, at, comment, edits }: ApprovalDocument['votes'][number], now: Date): Html {
+function voteOf({ by, as, answer, at, comment, edits, counts }: ApprovalDocument['votes'][number], now: Date): Html {
   return html`<li><span class="line"><strong>${userText(by)}</strong>${as !== undefined && html`<span class="quiet">for ${userText(as)}</span>`} ${statusBadge(answer === 'approve' ? 'APPROVED' : 'REJECTED')} <span class="quiet">${relativeTime(at, now)}</span></span>
+${!counts && html`<p class="hint">Does not count any more: it was for an earlier version of the request.</p>`}
 ${comment !== undefined && html`<div class="text" dir="auto">${revealHidden(comment)}</div>`}
 ${edits !== undefined && html`<div class="doc"><p class="hint">With these changes:</p>${showDocument(edits as Doc)}</div>`}</li>`;
 }
+
+/** The vote of a person on what is decided on now. */
+export const ownVote = ({ votes }: Pick<ApprovalDocument, 'votes'>, person: string | undefined) =>
+  votes.find(({ by, counts }) => counts && by === person);
+
+/** How many people approved what is decided on now. */
+export const approvalCount = ({ votes }: Pick<ApprovalDocument, 'votes'>): number =>
+  votes.filter(({ answer, counts }) => counts && answer === 'approve').length;
 
 /** Names, separated by commas. */
 export const nameList = (names: readonly string[]): readonly HtmlValue[] =>

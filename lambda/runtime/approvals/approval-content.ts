@@ -11,6 +11,7 @@ import {
   sideText,
 } from '../../checkpoints/engine.ts';
 import { isEncryptedText, type Person, type VoteAnswer } from '../../core/approval.ts';
+import { currentVotes } from '../../core/approval-votes.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { type Approval, damagedApproval } from './approval-meta.ts';
@@ -33,6 +34,10 @@ export type ContentDoc = {
 
 /** The hash of what approvers see, in hex: SHA-256 of the stored text, or an HMAC with the key of an encrypted run. */
 export const hashContent = (cipher: RunCipher, text: string): string => cipher.hash().update(text).digest('hex');
+
+/** The hash of proposed changes to a request. */
+export const hashProposal = (cipher: RunCipher, contentHash: string, edits: unknown): string =>
+  hashContent(cipher, JSON.stringify([contentHash, edits]));
 
 /** What approvers see, as the text that is stored. */
 export async function readContentText(at: RunContext, cipher: RunCipher, record: StoredRecord): Promise<string> {
@@ -71,7 +76,10 @@ export interface VoteView {
   readonly answer: VoteAnswer;
   readonly at: Date;
   readonly comment?: string;
+  /** The changes that this vote proposed. */
   readonly edits?: unknown;
+  /** Whether it counts for what is decided on now; an approval does not count after someone proposed changes. */
+  readonly counts: boolean;
 }
 
 /** What a person adds to a vote. */
@@ -118,9 +126,12 @@ export function readVotes(
   cipher: RunCipher,
   { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
 ): readonly VoteView[] {
-  return meta.votes.map(({ by, as, answer, at: when, content }) => {
+  const counting = currentVotes(meta);
+  return meta.votes.map((vote) => {
+    const { by, as, answer, at: when, content } = vote;
     const { comment, edits } = content === undefined ? {} : decryptVoteContent(at, cipher, stored, by, content);
-    return { by, answer, at: new Date(when), ...omitUndefined({ as, comment, edits }) };
+    const counts = counting.includes(vote);
+    return { by, answer, at: new Date(when), counts, ...omitUndefined({ as, comment, edits }) };
   });
 }
 

@@ -40,6 +40,8 @@ const VOTE_CHECKS: Readonly<Record<keyof Vote, Check>> = {
   answer: isOneOf('approve', 'reject'),
   at: isTimestamp,
   content: optional(isText),
+  proposal: optional(isNonEmptyText),
+  proposes: optional(isOneOf(true)),
 };
 
 const APPROVAL_CHECKS: Readonly<Record<keyof ApprovalMeta, Check>> = {
@@ -64,7 +66,7 @@ const APPROVAL_CHECKS: Readonly<Record<keyof ApprovalMeta, Check>> = {
   notifiedAt: optional(isTimestamp),
   reminders: optional(isCount),
   escalatedAt: optional(isTimestamp),
-  pendingNotification: optional(isOneOf('requested', 'reminder', 'escalated')),
+  pendingNotification: optional(isOneOf('requested', 'proposed', 'reminder', 'escalated')),
   notifyAttempts: optional(isCount),
   notifyAt: optional(isTimestamp),
   withdrawalReason: optional(isText),

@@ -15,6 +15,7 @@ import {
   newApproval,
   withdraw,
 } from '../../core/approval.ts';
+import { hasVoted } from '../../core/approval-votes.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import {
   APPROVAL_KEYS,
@@ -110,9 +111,9 @@ export const withdrawApprovalWrites = (
     .filter(({ meta }) => meta.status === 'PENDING')
     .flatMap((approval) => changeApprovalWrites(at, approval, withdraw(approval.meta, reason, at.now())));
 
-/** The approvers who have it in their inbox: those who have not voted yet. */
-const remainingApprovers = ({ status, approvers, votes }: ApprovalMeta): readonly string[] =>
-  status === 'PENDING' ? approvers.filter((approver) => !votes.some(({ by }) => by === approver)) : [];
+/** The approvers who have it in their inbox: those who have not voted on what is decided on now. */
+const remainingApprovers = (meta: ApprovalMeta): readonly string[] =>
+  meta.status === 'PENDING' ? meta.approvers.filter((approver) => !hasVoted(meta, approver)) : [];
 
 function approvalListEntries({ tenant, partition }: RunContext, meta: ApprovalMeta): ListEntries {
   const due = dueAt(meta);

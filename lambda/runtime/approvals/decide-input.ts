@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ApprovalMeta, checkPerson, isGroup, type Person, type VoteAnswer } from '../../core/approval.ts';
+import { shownHash } from '../../core/approval-votes.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import type { VoteContent } from './approval-content.ts';
@@ -9,7 +10,10 @@ export interface AnswerInput extends VoteContent {
   readonly answer: VoteAnswer;
   /** The reason, at most 10,000 characters. */
   readonly comment?: string | undefined;
-  /** Changes to the request: JSON of at most 64 KB. Only for approvals that are editable. */
+  /**
+   * Changes to the request: JSON of at most 64 KB. Only for approvals that are editable. Approvals of the request
+   * without these changes, or with others, do not count any more.
+   */
   readonly edits?: unknown;
   /** The hash of what the approver saw; a decision on anything else is refused. */
   readonly contentHash?: string | undefined;
@@ -66,7 +70,15 @@ const isWithinDepth = (value: unknown, levels: number): boolean =>
 
 /** Refuses a decision on something other than what was shown, and edits of an approval that is not editable. */
 export function checkHashAndEditable(meta: ApprovalMeta, { contentHash, edits }: AnswerInput): void {
-  if (contentHash !== undefined && contentHash !== meta.contentHash)
+  const proposer = meta.votes.findLast(({ proposes }) => proposes)?.by;
+  // Someone who does not say what they saw may not know the proposed changes.
+  if (contentHash === undefined && proposer !== undefined && meta.status === 'PENDING')
+    throw invalidInput(
+      '`contentHash`',
+      `the \`contentHash\` of the approval, because ${proposer} proposed changes: load the approval, and decide on what it shows`,
+      undefined,
+    );
+  if (contentHash !== undefined && contentHash !== shownHash(meta))
     throw new WaitstateError(
       'INVALID_INPUT',
       `The approval request "${meta.name}" has changed since you loaded it, so your decision was not recorded. Load the current request and decide again.`,

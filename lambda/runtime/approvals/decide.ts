@@ -2,24 +2,21 @@ import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
 import {
   type ApprovalMeta,
   applyTimeouts,
-  approvalExpired,
-  castVote,
-  matchApprover,
-  notAnApprover,
   remind as reminded,
   withdraw as withdrawn,
 } from '../../core/approval.ts';
+import { approvalExpired, castVote, currentProposal, matchApprover, notAnApprover } from '../../core/approval-votes.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
-import { encryptVoteContent, encryptWithdrawalReason } from './approval-content.ts';
+import { encryptVoteContent, encryptWithdrawalReason, hashProposal } from './approval-content.ts';
 import { type ChangedApproval, changeApproval } from './change-approval.ts';
 import { checkDecision, checkHashAndEditable, checkVotesSize, type DecideInput } from './decide-input.ts';
 import { type FoundApproval, findApproval } from './find-approval.ts';
 
 /**
- * Records a decision, one vote per person. The vote that ends the approval wakes its run in the same transaction. The
- * same decision again returns the recorded one; a different one, and a late one, is refused. `known` is the approval if
- * the caller has just read it.
+ * Records a decision, one vote per person. An approval with changes is a proposal, which the others must approve too.
+ * The vote that ends the approval wakes its run in the same transaction. The same decision again returns the recorded
+ * one; a different one, and a late one, is refused. `known` is the approval if the caller has just read it.
  */
 export async function decide(at: RunContext, input: DecideInput, known?: FoundApproval): Promise<ChangedApproval> {
   checkDecision(input);
@@ -34,9 +31,14 @@ export async function decide(at: RunContext, input: DecideInput, known?: FoundAp
     expired = meta.status === 'PENDING' && now.status === 'EXPIRED' ? now : undefined;
     if (expired) return expired;
     checkHashAndEditable(meta, input);
-    const content = encryptedVoteContent(at, await current.cipher(), current.approval.stored.key, input);
-    const { by, answer } = input;
-    const voted = castVote(meta, { by, ...allowed, answer, at: at.now(), ...omitUndefined({ content }) });
+    const cipher = await current.cipher();
+    const content = encryptedVoteContent(at, cipher, current.approval.stored.key, input);
+    const { by, answer, edits } = input;
+    const proposal =
+      answer === 'approve' && edits !== undefined
+        ? hashProposal(cipher, meta.contentHash, edits)
+        : currentProposal(meta);
+    const voted = castVote(meta, { by, ...allowed, answer, at: at.now(), ...omitUndefined({ content, proposal }) });
     if (content !== undefined) checkVotesSize(voted);
     return voted;
   });

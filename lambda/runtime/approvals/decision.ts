@@ -1,4 +1,5 @@
 import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
+import { shownHash } from '../../core/approval-votes.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Decision } from '../definition/agent-context.ts';
 import { readVotes } from './approval-content.ts';
@@ -9,10 +10,11 @@ import type { Approval } from './approval-meta.ts';
  * counts: the deadline may have passed on this clock while somebody decides in time by another.
  */
 export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval): RecordedDecision | undefined {
-  const { status, outcome, endedAt, requestNumber, contentHash } = approval.meta;
+  const { status, outcome, endedAt, requestNumber } = approval.meta;
   if (status === 'PENDING') return undefined;
-  const votes = readVotes(at, cipher, approval);
-  const decided = votes.filter(({ answer }) => status !== 'REJECTED' || answer === 'reject');
+  const decided = readVotes(at, cipher, approval).filter(
+    ({ answer, counts }) => counts && (status !== 'REJECTED' || answer === 'reject'),
+  );
   const comments = decided.flatMap(({ comment }) => comment ?? []);
   return {
     approved: outcome === 'approve',
@@ -20,11 +22,12 @@ export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval
     by: decided.map(({ by }) => by),
     at: new Date(endedAt ?? at.now()),
     requestCount: requestNumber,
-    contentHash,
+    contentHash: shownHash(approval.meta),
     ...(outcome === 'fail' && { fails: true }),
     ...omitUndefined({
       comment: comments.length > 0 ? comments.join('\n') : undefined,
-      edits: decided.findLast(({ edits }) => edits !== undefined)?.edits,
+      // Without enough votes for them, proposed changes are not approved: at the deadline, the request itself is.
+      edits: status === 'EXPIRED' ? undefined : decided.findLast(({ edits }) => edits !== undefined)?.edits,
     }),
   };
 }

@@ -8,6 +8,7 @@ import {
   toRunContext,
 } from '../../checkpoints/engine.ts';
 import { type Approver, applyTimeouts, checkApprover } from '../../core/approval.ts';
+import { hasVoted } from '../../core/approval-votes.ts';
 import { isStorageError, isWaitstateError } from '../../core/errors.ts';
 import { parsePartition } from '../../core/ids.ts';
 import { approvalIdFromKey, inboxGroup } from '../../storage/keys.ts';
@@ -41,7 +42,7 @@ export async function* inbox(
     if (id === undefined || seen.has(name)) continue;
     seen.add(name);
     const found = await findPending(context, { partition, id }, log);
-    if (found && !found.approval.meta.votes.some(({ by }) => by === approver)) yield found;
+    if (found && !hasVoted(found.approval.meta, approver)) yield found;
   }
 }
 

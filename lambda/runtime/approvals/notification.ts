@@ -1,5 +1,6 @@
 import { writeEach } from '../../checkpoints/engine.ts';
 import { type ApprovalMeta, checkPerson, isGroup, type Person } from '../../core/approval.ts';
+import { currentVotes } from '../../core/approval-votes.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { ApprovalNotification } from '../definition/approval-notification.ts';
 import { readApprovalDocument } from './approval-content.ts';
@@ -58,9 +59,9 @@ async function createLinks(
   return links.map(({ person, token }) => ({ person, url: `${base}${token}` }));
 }
 
-/** The people who have not voted, each with the group through which they are approvers; undefined if by name. */
+/** The people who have not voted on what is decided on now, each with the group through which they are approvers; undefined if by name. */
 async function peopleToNotify(
-  { approvers, votes }: ApprovalMeta,
+  { approvers, votes }: Pick<ApprovalMeta, 'approvers' | 'votes'>,
   members: LinkOptions['members'],
 ): Promise<ReadonlyMap<Person, string | undefined>> {
   const people = new Map<Person, string | undefined>();
@@ -71,7 +72,7 @@ async function peopleToNotify(
       if (!people.has(person)) people.set(person, group);
     }
   }
-  for (const { by } of votes) people.delete(by);
+  for (const { by } of currentVotes({ votes })) people.delete(by);
   return people;
 }
 

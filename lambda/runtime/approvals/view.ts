@@ -5,8 +5,10 @@ import {
   type Approver,
   applyTimeouts,
   type NotificationKind,
+  type Person,
   unsentNotification,
 } from '../../core/approval.ts';
+import { shownHash } from '../../core/approval-votes.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import {
   type ApprovalContent,
@@ -32,8 +34,10 @@ export interface ApprovalView {
   readonly facts: Readonly<Record<string, unknown>> | undefined;
   /** Why people are asked again: the facts of the previous request, and the current ones. */
   readonly changed?: NonNullable<ApprovalContent['changed']>;
-  /** The hash of title, `show` and facts; pass it with the decision. */
+  /** The hash of title, `show` and facts, or of the proposed changes; pass it with the decision. */
   readonly contentHash: string;
+  /** The newest changes that an approver proposed; a decision is about the request with these changes. */
+  readonly proposal?: { readonly by: Person; readonly at: Date; readonly edits: unknown };
   readonly approvers: readonly Approver[];
   readonly quorum: number;
   readonly requestedAt: Date;
@@ -70,7 +74,9 @@ export function toApprovalTerms(
 ): Omit<ApprovalView, keyof ApprovalContent> {
   const meta = applyTimeouts(approval.meta, at.now());
   const unsent = unsentNotification(meta, at.now());
-  const { agent, name, requestNumber, status, contentHash, approvers, quorum, editable, outcome } = meta;
+  const votes = readVotes(at, cipher, approval);
+  const proposal = votes[meta.votes.findLastIndex(({ proposes }) => proposes)];
+  const { agent, name, requestNumber, status, approvers, quorum, editable, outcome } = meta;
   return {
     tenant: at.tenant,
     run: at.run,
@@ -78,12 +84,13 @@ export function toApprovalTerms(
     name,
     requestNumber,
     status,
-    contentHash,
+    contentHash: shownHash(meta),
     approvers,
     quorum,
     requestedAt: new Date(meta.requestedAt),
     editable,
-    votes: readVotes(at, cipher, approval),
+    votes,
+    ...(proposal && { proposal: { by: proposal.by, at: proposal.at, edits: proposal.edits } }),
     ...omitUndefined({ agent, outcome, withdrawalReason: readWithdrawalReason(at, cipher, { ...approval, meta }) }),
     ...omitUndefined({ deadline: toDate(meta.deadline), endedAt: toDate(meta.endedAt) }),
     ...(unsent && { unsentNotification: { ...unsent, since: new Date(unsent.since) } }),

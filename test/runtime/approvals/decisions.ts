@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
 import { cipherFor } from '../../../lambda/checkpoints/encryption/cipher-for.ts';
+import { plaintext } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
 import { readLiveHead } from '../../../lambda/checkpoints/read-head.ts';
 import type { Person } from '../../../lambda/core/approval.ts';
 import {
@@ -9,6 +10,8 @@ import {
   withdrawApprovalWrites,
 } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { decide, remind, withdraw } from '../../../lambda/runtime/approvals/decide.ts';
+import { toDecision } from '../../../lambda/runtime/approvals/decision.ts';
+import { processDueApproval } from '../../../lambda/runtime/approvals/due.ts';
 import { toApprovalView, viewApproval } from '../../../lambda/runtime/approvals/view.ts';
 import { ConditionFailedError } from '../../../lambda/storage/ports.ts';
 import { errorOf } from '../../contract/checkpoint-store/stores.ts';
@@ -64,9 +67,55 @@ export function decisionsContract(open: OpenScene): void {
         requestedAt: new Date(clock.now - 5),
         deadline: new Date(clock.now - 5 + HOUR),
         endedAt: new Date(clock.now),
-        votes: [{ ...ann, at: new Date(clock.now), ...given }],
+        votes: [{ ...ann, at: new Date(clock.now), ...given, counts: true }],
+        proposal: { by: 'user:ann', at: new Date(clock.now), edits: given.edits },
       });
       expect(await viewApproval(at, 'a')).toEqual(view);
+    });
+
+    test('counts for exactly what its voter saw: an edit is a proposal that earlier approvals do not cover', async () => {
+      const { requestApproval, at, meta, inbox } = await open();
+      const people = ['user:ann', 'user:bob', 'user:cho'] as const;
+      await requestApproval('a', { facts: { amount: 80 }, approvers: people, quorum: 2, editable: true });
+      const requested = await viewApproval(at, 'a');
+      await decide(at, { approval: 'a', ...ann, contentHash: requested.contentHash });
+      await decide(at, { approval: 'a', ...bob, contentHash: requested.contentHash, edits: { amount: 79 } });
+      const proposed = await viewApproval(at, 'a');
+      expect(proposed).toMatchObject({
+        status: 'PENDING',
+        proposal: { by: 'user:bob', edits: { amount: 79 } },
+        votes: [
+          { by: 'user:ann', counts: false },
+          { by: 'user:bob', counts: true, edits: { amount: 79 } },
+        ],
+      });
+      expect(proposed.contentHash).not.toBe(requested.contentHash);
+      expect(await meta('a')).toMatchObject({ pendingNotification: 'proposed' });
+      expect([await inbox('user:ann'), await inbox('user:bob'), await inbox('user:cho')]).toEqual([['a'], [], ['a']]);
+      const onOld = { approval: 'a', by: 'user:cho', answer: 'approve' } as const;
+      await expect(decide(at, { ...onOld, contentHash: requested.contentHash })).rejects.toThrow('has changed since');
+      await expect(decide(at, onOld)).rejects.toThrow('because user:bob proposed changes');
+      const decided = await decide(at, { approval: 'a', ...ann, contentHash: proposed.contentHash });
+      expect(decided.approval.meta).toMatchObject({ status: 'APPROVED' });
+      expect(toDecision(at, await decided.cipher(), decided.approval)).toMatchObject({
+        approved: true,
+        by: ['user:bob', 'user:ann'],
+        edits: { amount: 79 },
+        contentHash: proposed.contentHash,
+      });
+    });
+
+    test('by the deadline approves the request itself, not proposed changes without enough votes', async () => {
+      const { requestApproval, at, clock } = await open();
+      const terms = { approvers: ['user:ann', 'user:bob'], quorum: 2, editable: true } as const;
+      await requestApproval('a', { ...terms, timeout: { hours: 1 }, onTimeout: 'approve' });
+      await decide(at, { approval: 'a', ...bob, edits: { amount: 79 } });
+      clock.now += HOUR;
+      await processDueApproval(at, 'a', undefined);
+      const [expired] = await readApprovals(at, ['a']);
+      const decision = expired && toDecision(at, plaintext, expired);
+      expect(decision).toMatchObject({ approved: true, status: 'EXPIRED' });
+      expect(decision).not.toHaveProperty('edits');
     });
 
     test('counts if both people of a quorum decide at the same time, and wakes the run once', async () => {
@@ -180,7 +229,8 @@ export function decisionsContract(open: OpenScene): void {
       await requestApproval('a', { approvers: people, quorum: 8, editable: true });
       const refused: string[] = [];
       for (const by of people) {
-        const bare = { approval: 'a', by, answer: 'approve' } as const;
+        const { contentHash } = await viewApproval(at, 'a');
+        const bare = { approval: 'a', by, answer: 'approve', contentHash } as const;
         const error = await decide(at, { ...bare, edits: noise(by, 60_000) }).catch((reason) => reason);
         if (!(error instanceof Error)) continue;
         expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('200 KB') });
@@ -188,6 +238,8 @@ export function decisionsContract(open: OpenScene): void {
         await decide(at, bare);
       }
       expect(refused).toHaveLength(5);
+      const { contentHash } = await viewApproval(at, 'a');
+      for (const by of people) await decide(at, { approval: 'a', by, answer: 'approve', contentHash });
       expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
     });
 

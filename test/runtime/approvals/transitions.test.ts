@@ -2,20 +2,19 @@ import { describe, expect, test } from 'vitest';
 import {
   type ApprovalMeta,
   type ApprovalRequest,
-  castVote,
   checkApprovalRequest,
   dueAction,
   dueAt,
   escalate,
   expire,
   markNotified,
-  matchApprover,
   newApproval,
   type Person,
   remind,
   startNotifyAttempt,
   withdraw,
 } from '../../../lambda/core/approval.ts';
+import { castVote, currentVotes, hasVoted, matchApprover, shownHash } from '../../../lambda/core/approval-votes.ts';
 import { HOUR, MINUTE } from '../../faults/clock.ts';
 
 const START = Date.UTC(2030, 0, 1);
@@ -40,6 +39,50 @@ describe('a vote', () => {
     expect(second).toMatchObject({ status: 'APPROVED', outcome: 'approve', endedAt: START + 2 });
     expect(second.pendingNotification).toBeUndefined();
     expect(dueAt(second)).toBeUndefined();
+  });
+
+  describe('with changes', () => {
+    const propose = (by: Person, proposal: string, at = START + 2) => ({ ...vote(by, 'approve', at), proposal });
+    const open = approval({ quorum: 2, editable: true, approvers: ['user:ann', 'user:bob', 'user:cho'] });
+    const approved = notified(castVote(open, vote('user:ann', 'approve')), START + 1);
+    const proposed = castVote(approved, propose('user:bob', '79'));
+
+    test('is a new proposal, which earlier approvals do not cover, and approvers are notified', () => {
+      expect(proposed).toMatchObject({ status: 'PENDING', pendingNotification: 'proposed', notifyAt: START + 2 });
+      expect(currentVotes(proposed).map(({ by }) => by)).toEqual(['user:bob']);
+      expect([shownHash(approved), shownHash(proposed)]).toEqual(['ab', '79']);
+      expect(['user:ann', 'user:bob', 'user:cho'].map((person) => hasVoted(proposed, person))).toEqual([
+        ...[false, true, false],
+      ]);
+    });
+
+    test('is approved when a quorum approves the same changes, and an earlier voter can vote again', () => {
+      const again = castVote(proposed, propose('user:ann', '79', START + 3));
+      expect(again).toMatchObject({ status: 'APPROVED', outcome: 'approve', endedAt: START + 3 });
+      expect(currentVotes(again).map(({ by }) => by)).toEqual(['user:bob', 'user:ann']);
+      expect(castVote(again, propose('user:cho', '79'))).toBe(again);
+      expect(() => castVote(again, propose('user:cho', '78'))).toThrow(
+        expect.objectContaining({ code: 'APPROVAL_DECIDED' }),
+      );
+    });
+
+    test('is replaced by the next proposal, and rejected by anyone, an earlier voter included', () => {
+      const next = castVote(proposed, propose('user:cho', '78'));
+      expect(currentVotes(next).map(({ by }) => by)).toEqual(['user:cho']);
+      expect(castVote(next, propose('user:bob', '78'))).toMatchObject({ status: 'APPROVED' });
+      expect(castVote(next, { ...vote('user:ann', 'reject'), proposal: '78' })).toMatchObject({ status: 'REJECTED' });
+    });
+
+    test('ends the approval at once if one approval is enough', () => {
+      expect(castVote(approval({ editable: true }), propose('user:bob', '79'))).toMatchObject({ status: 'APPROVED' });
+    });
+
+    test('is refused after twenty proposals', () => {
+      let meta = open;
+      for (let i = 0; i < 20; i++) meta = castVote(meta, propose(i % 2 ? 'user:ann' : 'user:bob', String(i)));
+      expect(() => castVote(meta, propose('user:bob', 'more'))).toThrow('20 changes were proposed already');
+      expect(castVote(meta, propose('user:bob', '19'))).toMatchObject({ status: 'APPROVED' });
+    });
   });
 
   test('rejects alone, for any quorum', () => {

@@ -1,0 +1,104 @@
+import { type ApprovalMeta, applyTimeouts, endApproval, isEncryptedText, type Vote } from './approval.ts';
+import { isGroup } from './approval-request.ts';
+import { WaitstateError } from './errors.ts';
+import { invalidInput } from './invalid-input.ts';
+
+type Voted = Pick<ApprovalMeta, 'votes'>;
+
+/** How a person is an approver: by name, through one of their groups (`as`), or not at all (undefined). */
+export function matchApprover(
+  { approvers }: Pick<ApprovalMeta, 'approvers'>,
+  by: string,
+  groups: readonly string[] = [],
+): { readonly as?: string } | undefined {
+  // A caller who claims to be a group would vote for all of its members.
+  if (isGroup(by)) return undefined;
+  if (approvers.some((approver) => approver === by)) return {};
+  const as = approvers.find((approver) => isGroup(approver) && groups.includes(approver));
+  return as === undefined ? undefined : { as };
+}
+
+/** The hash of the newest proposed changes; undefined while the request stands as it was made. */
+export const currentProposal = ({ votes }: Voted): string | undefined =>
+  votes.findLast(({ proposes }) => proposes)?.proposal;
+
+/** The votes for what is decided on now: an approval of anything else does not count. */
+export function currentVotes(meta: Voted): readonly Vote[] {
+  const proposal = currentProposal(meta);
+  return meta.votes.filter((vote) => vote.answer === 'reject' || vote.proposal === proposal);
+}
+
+/** Whether a person has voted on what is decided on now. */
+export const hasVoted = (meta: Voted, person: string): boolean => currentVotes(meta).some(({ by }) => by === person);
+
+/** The hash that identifies what is decided on now: the request, or the newest proposed changes to it. */
+export const shownHash = (meta: Pick<ApprovalMeta, 'votes' | 'contentHash'>): string =>
+  currentProposal(meta) ?? meta.contentHash;
+
+/**
+ * The approval after a vote. A vote with changes is a new proposal: earlier approvals do not cover it, and their voters
+ * can vote again. Repeating your own vote, or voting for the outcome that was already reached, changes nothing. Any
+ * other vote after that is rejected, and so is a late one.
+ */
+export function castVote(meta: ApprovalMeta, newVote: Vote): ApprovalMeta {
+  const { by, answer, at, proposal } = newVote;
+  const now = applyTimeouts(meta, at);
+  if (!matchApprover(now, by, newVote.as === undefined ? [] : [newVote.as])) throw notAnApprover(now, by);
+  if (now.status === 'EXPIRED') throw approvalExpired(now);
+  if (now.status === 'WITHDRAWN') throw approvalWithdrawn(now);
+  const isProposal = answer === 'approve' && proposal !== currentProposal(now);
+  const earlierVote = isProposal ? undefined : currentVotes(now).find((earlier) => earlier.by === by);
+  if (earlierVote ? earlierVote.answer === answer : !isProposal && now.outcome === answer) return meta;
+  if (earlierVote || now.status !== 'PENDING') throw approvalDecided(now, earlierVote);
+  if (isProposal && now.votes.filter(({ proposes }) => proposes).length >= MAX_PROPOSALS)
+    throw invalidInput(
+      '`edits`',
+      `absent: ${MAX_PROPOSALS} changes were proposed already. Approve the newest, or reject the request`,
+      'another proposal',
+    );
+  return countVotes({ ...now, votes: [...now.votes, isProposal ? { ...newVote, proposes: true } : newVote] }, at);
+}
+
+const MAX_PROPOSALS = 20;
+
+function countVotes(meta: ApprovalMeta, at: number): ApprovalMeta {
+  const newest = meta.votes.at(-1);
+  if (newest?.answer === 'reject') return endApproval(meta, { status: 'REJECTED', outcome: 'reject', endedAt: at });
+  if (currentVotes(meta).length >= meta.quorum)
+    return endApproval(meta, { status: 'APPROVED', outcome: 'approve', endedAt: at });
+  return newest?.proposes
+    ? { ...meta, pendingNotification: 'proposed', notifyAttempts: undefined, notifyAt: at }
+    : meta;
+}
+
+/** When something happened, for the middle of a sentence. */
+const atTime = (time: number | undefined): string => (time === undefined ? '' : ` at ${new Date(time).toISOString()}`);
+
+export const notAnApprover = ({ name }: Pick<ApprovalMeta, 'name'>, by: string): WaitstateError =>
+  new WaitstateError(
+    'NOT_AN_APPROVER',
+    `"${by}" is not an approver of "${name}", neither by name nor through a group. Ask one of its approvers to decide.`,
+  );
+
+export const approvalExpired = ({ name, deadline }: ApprovalMeta): WaitstateError =>
+  new WaitstateError(
+    'APPROVAL_EXPIRED',
+    `Approval "${name}" expired${atTime(deadline)}; this decision came later and does not count.`,
+  );
+
+function approvalWithdrawn({ name, endedAt, withdrawalReason = '' }: ApprovalMeta): WaitstateError {
+  const reason = isEncryptedText(withdrawalReason) ? '' : withdrawalReason.replace(/\.$/, '');
+  return new WaitstateError(
+    'APPROVAL_WITHDRAWN',
+    `Approval "${name}" was withdrawn${atTime(endedAt)}${reason && `: ${reason}`}. No decision is needed.`,
+  );
+}
+
+function approvalDecided({ name, votes, endedAt }: ApprovalMeta, earlierVote: Vote | undefined): WaitstateError {
+  const vote = earlierVote ?? votes.at(-1);
+  const decided = vote ? `${vote.by} voted ${vote.answer}${atTime(vote.at)}` : `it was decided${atTime(endedAt)}`;
+  return new WaitstateError(
+    'APPROVAL_DECIDED',
+    `Approval "${name}": ${decided}, and a different vote cannot follow. Nothing was changed.`,
+  );
+}
