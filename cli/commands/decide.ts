@@ -45,6 +45,7 @@ export async function decide(session: Session, decision: DecideArguments, option
     // The decision applies only to the request that was just read.
     ...(approval.status === 'PENDING' && { contentHash: approval.contentHash }),
     ...omitUndefined({ groups: options.group, comment: options.comment, edits }),
+    ...(options.group && { membership: 'stated' as const }),
   });
   await printResult(session, decided, () => decisionLines(decided, terminal.columns));
   if (decided.status !== 'PENDING') await warnIfNoServer(session, target);

@@ -34,7 +34,13 @@ export function approvalResponse(
 /** A list of approvals, with truncated documents, and votes without comments and edits. */
 export const approvalsResponse = (approvals: readonly ApprovalDocument[]): object => ({
   approvals: approvals.map(({ votes, ...approval }) => {
-    const listed = votes.map(({ by, as, answer, at, counts }) => ({ by, ...omitUndefined({ as }), answer, at, counts }));
+    const listed = votes.map(({ by, as, answer, at, counts }) => ({
+      by,
+      ...omitUndefined({ as }),
+      answer,
+      at,
+      counts,
+    }));
     return approvalResponse({ ...approval, votes: listed }, LISTED_DOCUMENT_BYTES);
   }),
 });

@@ -21,6 +21,11 @@ export interface ApprovalRequest {
   readonly approvers: readonly Approver[];
   /** The number of approvals needed; a single rejection rejects the request. @default 1 */
   readonly quorum?: number;
+  /**
+   * Whether anyone can vote for a group whose members nobody knows. Otherwise, a login, a portal or the agent's `members`
+   * hook must say who its members are. @default false
+   */
+  readonly openGroups?: boolean;
   /** How long approvers have to decide. @default no deadline */
   readonly timeout?: Duration;
   /** The interval between reminders. @default no reminders */
@@ -37,10 +42,14 @@ export interface ApprovalRequest {
   readonly editable?: unknown;
 }
 
+/** The members of groups of approvers, by group. */
+export type GroupMembers = Readonly<Record<string, readonly Person[]>>;
+
 /** The validated terms of a request, with all times in milliseconds. */
 export interface ApprovalTerms {
   readonly approvers: readonly Approver[];
   readonly quorum: number;
+  readonly openGroups?: true;
   readonly timeoutMs: number | undefined;
   readonly remindAfterMs: number | undefined;
   readonly escalateAfterMs: number | undefined;
@@ -61,11 +70,18 @@ export const isGroup = (approver: string): approver is `group:${string}` => appr
 
 /** Validates a request and returns its terms; rejects one that nobody could decide or that contradicts itself. */
 export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
-  const { title, facts, onTimeout = 'reject', editable } = Object(request) as Partial<ApprovalRequest>;
+  const {
+    title,
+    facts,
+    onTimeout = 'reject',
+    editable,
+    openGroups = false,
+  } = Object(request) as Partial<ApprovalRequest>;
   if (typeof title !== 'string' || title.length < 1 || title.length > MAX_TITLE_CHARACTERS)
     throw invalidInput('The `title` of an approval', `text of 1 to ${MAX_TITLE_CHARACTERS} characters`, title);
   if (facts !== undefined && (typeof facts !== 'object' || facts === null || Array.isArray(facts)))
     throw invalidInput('The `facts` of an approval', 'an object of facts by name', facts);
+  if (typeof openGroups !== 'boolean') throw invalidInput('`openGroups`', 'true or false', openGroups);
   if (!ON_TIMEOUT_ACTIONS.includes(onTimeout))
     throw invalidInput('`onTimeout`', ON_TIMEOUT_ACTIONS.join(', '), onTimeout);
   const approvers = checkApproverList('`approvers`', request.approvers, MAX_APPROVERS);
@@ -78,6 +94,7 @@ export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
     escalateTo,
     onTimeout,
     editable: editable !== undefined && editable !== false,
+    ...(openGroups && { openGroups }),
     quorum: checkQuorum(request.quorum, approvers),
     ...checkTimes(request, escalateTo, onTimeout),
   };

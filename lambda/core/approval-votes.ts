@@ -1,5 +1,5 @@
 import { type ApprovalMeta, applyTimeouts, endApproval, isEncryptedText, type Vote } from './approval.ts';
-import { isGroup } from './approval-request.ts';
+import { type GroupMembers, isGroup } from './approval-request.ts';
 import { WaitstateError } from './errors.ts';
 import { invalidInput } from './invalid-input.ts';
 
@@ -17,6 +17,10 @@ export function matchApprover(
   const as = approvers.find((approver) => isGroup(approver) && groups.includes(approver));
   return as === undefined ? undefined : { as };
 }
+
+/** The groups that are known to have this person as a member. */
+export const groupsOf = (members: GroupMembers, person: string): readonly string[] =>
+  Object.keys(members).filter((group) => members[group]?.some((member) => member === person));
 
 /** The hash of the newest proposed changes; undefined while the request stands as it was made. */
 export const currentProposal = ({ votes }: Voted): string | undefined =>
@@ -74,11 +78,22 @@ function countVotes(meta: ApprovalMeta, at: number): ApprovalMeta {
 /** When something happened, for the middle of a sentence. */
 const atTime = (time: number | undefined): string => (time === undefined ? '' : ` at ${new Date(time).toISOString()}`);
 
-export const notAnApprover = ({ name }: Pick<ApprovalMeta, 'name'>, by: string): WaitstateError =>
-  new WaitstateError(
+/** The error for a person who is not an approver; it names groups whose members nobody knows. */
+export function notAnApprover(
+  { name, approvers }: Pick<ApprovalMeta, 'name' | 'approvers'>,
+  by: string,
+  members: GroupMembers = {},
+): WaitstateError {
+  const unknown = approvers.filter((approver) => isGroup(approver) && !members[approver]);
+  const why =
+    unknown.length === 0
+      ? 'Ask one of its approvers to decide.'
+      : `Nobody knows the members of ${unknown.join(', ')}: give the agent a \`members\` hook, decide through a login or portal that knows them, or request the approval with \`openGroups: true\`.`;
+  return new WaitstateError(
     'NOT_AN_APPROVER',
-    `"${by}" is not an approver of "${name}", neither by name nor through a group. Ask one of its approvers to decide.`,
+    `"${by}" is not an approver of "${name}", neither by name nor through a group. ${why}`,
   );
+}
 
 export const approvalExpired = ({ name, deadline }: ApprovalMeta): WaitstateError =>
   new WaitstateError(

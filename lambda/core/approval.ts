@@ -7,6 +7,7 @@ export {
   checkApprovalRequest,
   checkApprover,
   checkPerson,
+  type GroupMembers,
   isGroup,
   type Person,
 } from './approval-request.ts';
@@ -35,6 +36,8 @@ export interface Vote {
   readonly content?: string | undefined;
   /** The hash of the proposed changes that this vote is for; absent for a vote on the request as it was made. */
   readonly proposal?: string | undefined;
+  /** `stated` if an administrator said that they are a member of the group, and nobody checked it. */
+  readonly membership?: 'stated' | undefined;
   /** Whether this vote proposed these changes. */
   readonly proposes?: true | undefined;
 }
@@ -57,6 +60,10 @@ export interface ApprovalMeta {
   readonly escalateTo?: readonly Approver[] | undefined;
   readonly onTimeout: OnTimeout;
   readonly editable: boolean;
+  /** Whether anyone can vote for a group whose members nobody knows. */
+  readonly openGroups?: true | undefined;
+  /** The members of the groups, as the agent's hook listed them last; encrypted if the run is encrypted. */
+  readonly members?: string | undefined;
   readonly status: ApprovalStatus;
   readonly votes: readonly Vote[];
   readonly endedAt?: number | undefined;
@@ -119,9 +126,7 @@ export type DueAction = 'expire' | 'escalate' | 'remind' | 'notify';
  * cannot notify leaves the notification, and the time at which it is due, to a process that can.
  */
 export function dueAction(meta: ApprovalMeta, now: number, canNotify = true): DueAction | undefined {
-  return ACTIONS_BY_URGENCY.find(
-    (action) => actionDueAt(meta, action) <= now && (canNotify || action !== 'notify'),
-  );
+  return ACTIONS_BY_URGENCY.find((action) => actionDueAt(meta, action) <= now && (canNotify || action !== 'notify'));
 }
 
 /** When the next action is due; undefined when none is. */

@@ -1,5 +1,5 @@
-import { type Person } from '../core/approval.ts';
-import { matchApprover, notAnApprover } from '../core/approval-votes.ts';
+import type { Person } from '../core/approval.ts';
+import { groupsOf, matchApprover, notAnApprover } from '../core/approval-votes.ts';
 import type { ApprovalDocument } from '../operator/approval-document.ts';
 import { type Caller, ROLES, type Role } from './caller.ts';
 import { HttpError } from './problem.ts';
@@ -32,8 +32,10 @@ export function requireRole(caller: Caller, allowed: readonly Role[]): void {
 /** Throws unless the caller can read runs, can decide for others, or is one of the approvers. */
 export function requireApprovalAccess(caller: Caller, approval: ApprovalDocument): void {
   const { person = '', groups, decidesForOthers } = caller;
-  if (hasRole(caller, VIEW_ROLES) || decidesForOthers || matchApprover(approval, person, groups)) return;
-  throw notAnApprover(approval, person);
+  const { members = {} } = approval;
+  const known = [...groups, ...groupsOf(members, person)];
+  if (hasRole(caller, VIEW_ROLES) || decidesForOthers || matchApprover(approval, person, known)) return;
+  throw notAnApprover(approval, person, members);
 }
 
 /** The caller as the person who decides; throws `NOT_ALLOWED` for a program. */

@@ -8,9 +8,9 @@ import { findPending, inbox, skipUnreadable } from '../runtime/approvals/inbox.t
 import type { Runtime } from '../runtime/runtime.ts';
 import { type ApprovalDocument, toApprovalDocument } from './approval-document.ts';
 import { checkLimit } from './check-limit.ts';
-import { findUnsentNotifications } from './unsent-notifications.ts';
 import { findFollowUp } from './follow-up-approval.ts';
 import type { ApprovalInRun, Operator } from './operator.ts';
+import { findUnsentNotifications } from './unsent-notifications.ts';
 
 type ApprovalOperator = Pick<
   Operator,

@@ -24,7 +24,9 @@ async function findInShard(context: Context, shard: number): Promise<readonly Un
   const range = { to: timeOrder(now + 3_600_000), limit: 100 };
   const found: UnsentNotificationOf[] = [];
   let read = 0;
-  for await (const stored of scanPages((from) => context.records.list('due', shardGroup(shard), { ...range, ...from }))) {
+  for await (const stored of scanPages((from) =>
+    context.records.list('due', shardGroup(shard), { ...range, ...from }),
+  )) {
     if (++read > MAX_READ_PER_SHARD) break;
     const approval = isReservedPartition(stored.partition) ? undefined : approvalIdFromKey(stored.key);
     if (approval === undefined) continue;

@@ -120,6 +120,7 @@ const APPROVAL_FIELDS: Fields = {
   onTimeout: oneOf(...ON_TIMEOUT_ACTIONS),
   facts: recordOf('an object of facts by name'),
   editable: oneOf(true, false),
+  openGroups: oneOf(true, false),
 };
 
 /** Validates a whole request before anything is done. */

@@ -93,9 +93,11 @@ async function decideApproval(
   name: string,
   decision: TestAnswer = {},
 ): Promise<void> {
-  const { id: approval, approvers, contentHash } = await findPendingApproval(run, name);
-  const { by = approvers.find((each): each is Person => !isGroup(each)) ?? 'user:test', ...more } = decision;
-  const groups = approvers.filter(isGroup);
+  const { id: approval, approvers, contentHash, members = {} } = await findPendingApproval(run, name);
+  const possible = approvers.flatMap((each): readonly Person[] => (isGroup(each) ? (members[each] ?? []) : [each]));
+  const { by = possible[0] ?? 'user:test', ...more } = decision;
+  // If the agent does not list the members of a group, the test says who they are.
+  const groups = approvers.filter((each) => isGroup(each) && !members[each]);
   await run.decide({ groups, contentHash, ...more, approval, by, answer });
 }
 

@@ -10,13 +10,14 @@ import { textOf } from './well-formed.ts';
 interface Question {
   readonly approvers?: readonly Approver[];
   readonly quorum?: number;
+  readonly openGroups?: boolean;
 }
 
 const fares = { now: 1200 };
 
 const booking = agent({
   name: 'booking',
-  async run(ctx, { approvers = ['user:ann'], quorum = 1 }: Question) {
+  async run(ctx, { approvers = ['user:ann'], quorum = 1, openGroups = false }: Question) {
     const decision = await ctx.approval('book', {
       title: ({ fare }) => `Book for ${fare}?`,
       show: { route: 'BER to LIS' },
@@ -24,10 +25,18 @@ const booking = agent({
       recheck: () => ({ fare: fares.now }),
       timeout: { days: 1 },
       editable: true,
-      ...{ approvers, quorum },
+      ...{ approvers, quorum, openGroups },
     });
     return { ...decision };
   },
+});
+
+/** The same agent, which lists the members of a group. */
+const withMembers = agent({
+  name: 'booking',
+  members: (group) => (group === 'group:finance' ? ['user:ann', 'user:bob'] : []),
+  run: (ctx) =>
+    ctx.approval('book', { title: 'Book?', approvers: ['group:finance', 'user:cleo'], quorum: 2, editable: true }),
 });
 
 const PATH = PATHS.approval('trip', 'book');
@@ -52,7 +61,9 @@ describe('an approval in the console', () => {
     scene.clock.moveTo(scene.clock.now() + 5 * 60_000);
     const { page } = await scene.get(PATH);
     expect(textOf(page)).toContain('Approvers have not been notified');
-    expect(textOf(page)).toMatch(/The notification was due 5 min ago \(.*\) ?, but no running process has agent booking/);
+    expect(textOf(page)).toMatch(
+      /The notification was due 5 min ago \(.*\) ?, but no running process has agent booking/,
+    );
   });
 
   it('shows the request, and viewing it changes nothing', async () => {
@@ -217,15 +228,52 @@ describe('a caller of an approval page', () => {
     const { person: _, ...withoutPerson } = portal;
     const { page } = await get(PATH, withoutPerson);
     expect(page).toMatch(/<select id="by"[^>]*><option value="user:bob">/);
-    expect(page).toContain('id="member" name="member" value=""');
+    expect(page).not.toContain('name="member"');
+    const zed = await post(PATH, { answer: 'approve', by: 'user:zed' }, withoutPerson);
+    expect(zed.status).toBe(403);
+    expect(textOf(zed.page)).toContain('Nobody knows the members of group:finance');
     const first = await post(PATH, { answer: 'approve', by: 'user:bob' }, withoutPerson);
     expect(first).toMatchObject({ status: 303, location: `${PATH}?as=user%3Abob` });
-    await post(PATH, { answer: 'approve', by: 'user:bob', member: 'user:ann' }, withoutPerson);
+    await run('trip').decide({ approval: 'book', by: 'user:ann', groups: ['group:finance'], answer: 'approve' });
     expect(await run('trip').result()).toMatchObject({ approved: true, by: ['user:bob', 'user:ann'] });
   });
 
-  it('must name a member of a group, and cannot vote twice for one person', async () => {
-    const { get, post, operator } = await requestApproval({ approvers: ['group:finance'], quorum: 2 });
+  it('chooses among the members that the agent lists, and nobody else can complete the quorum', async () => {
+    const { get, post, start, run } = consoleScene(withMembers);
+    await start({}, { id: 'trip' });
+    const { person: _, ...withoutPerson } = caller({ decidesForOthers: true });
+    const { page } = await get(PATH, withoutPerson);
+    const options = [...page.matchAll(/<option value="([^"]*)"/g)].map(([, value]) => value);
+    expect(options).toEqual(['user:ann', 'user:bob', 'user:cleo']);
+    expect(page).not.toContain('name="member"');
+    const hash = field(page, 'contentHash');
+    expect((await post(PATH, { answer: 'approve', by: 'user:ann', contentHash: hash }, withoutPerson)).status).toBe(
+      303,
+    );
+    const zed = await post(PATH, { answer: 'approve', by: 'user:zed', contentHash: hash }, withoutPerson);
+    expect(zed.status).toBe(403);
+    await post(PATH, { answer: 'approve', by: 'user:bob', contentHash: hash }, withoutPerson);
+    expect(await run('trip').result()).toMatchObject({ approved: true, by: ['user:ann', 'user:bob'] });
+  });
+
+  it('shows who proposes which changes, and asks earlier approvers again', async () => {
+    const { get, post, run } = await requestApproval({ approvers: ['user:ann', 'user:bob'], quorum: 2 });
+    const as = (person: 'user:ann' | 'user:bob') => caller({ person, roles: ['approver'] });
+    const hashFor = async (person: 'user:ann' | 'user:bob') => field((await get(PATH, as(person))).page, 'contentHash');
+    await post(PATH, { answer: 'approve', contentHash: await hashFor('user:ann') }, as('user:ann'));
+    const edits = '{"fare": 1100}';
+    await post(PATH, { answer: 'approve', contentHash: await hashFor('user:bob'), edits }, as('user:bob'));
+    const { page } = await get(PATH, as('user:ann'));
+    expect(textOf(page)).toMatch(/user:bob proposes these changes .* fare 1200 1100/);
+    expect(textOf(page)).toContain('1 of 2 needed');
+    expect(textOf(page)).toContain('Does not count any more: it was for an earlier version of the request.');
+    await post(PATH, { answer: 'approve', contentHash: field(page, 'contentHash') }, as('user:ann'));
+    expect(await run('trip').result()).toMatchObject({ by: ['user:bob', 'user:ann'], edits: { fare: 1100 } });
+  });
+
+  it('must name a person for an open group, and cannot vote twice for one person', async () => {
+    const question = { approvers: ['group:finance'], quorum: 2, openGroups: true } as const;
+    const { get, post, operator } = await requestApproval(question);
     const { person: _, ...withoutPerson } = caller({ decidesForOthers: true });
     const { page } = await get(PATH, withoutPerson);
     expect(page).toMatch(/id="member" name="member" value="" required placeholder="user:…" pattern="user:\.\+"/);
@@ -240,7 +288,7 @@ describe('a caller of an approval page', () => {
   });
 
   it('starts with the person whose inbox they came from', async () => {
-    const { get } = await requestApproval({ approvers: ['user:ann', 'user:bob', 'group:finance'] });
+    const { get } = await requestApproval({ approvers: ['user:ann', 'user:bob', 'group:finance'], openGroups: true });
     const portal = caller({ decidesForOthers: true });
     expect((await get(`${PATH}?as=user:bob`, portal)).page).toContain('<option value="user:bob" selected>');
     const { page } = await get(`${PATH}?as=user:cleo`, portal);

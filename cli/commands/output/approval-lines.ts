@@ -17,8 +17,9 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
     ...(deadline ? [`expires ${formatRelativeTime(deadline, now)}`] : []),
     ...(quorum > 1 ? [`${approvedCount} of ${quorum} approved`] : []),
   ];
-  const person = approvers.find((each) => each.startsWith('user:')) ?? 'user:…';
-  const group = approvers.includes(person) ? '' : ` --group ${shellQuote(approvers[0] ?? '')}`;
+  const named = approvers.find((each) => each.startsWith('user:')) ?? Object.values(approval.members ?? {}).flat()[0];
+  const person = named ?? 'user:…';
+  const group = named === undefined ? ` --group ${shellQuote(approvers[0] ?? '')}` : '';
   const commandFor = (answer: string) =>
     `waitstate ${answer} ${shellQuote(run)} ${shellQuote(id)} --as ${shellQuote(person)}${group}`;
   return [

@@ -49,7 +49,12 @@ async function notifyThroughAgent(
   throw new Error(`The notify hook failed for approval "${approval}" and will be retried. ${why}`);
 }
 
-const NOTIFICATION_VERBS = { requested: 'asks', proposed: 'has changes for', reminder: 'reminds', escalated: 'escalates to' } as const;
+const NOTIFICATION_VERBS = {
+  requested: 'asks',
+  proposed: 'has changes for',
+  reminder: 'reminds',
+  escalated: 'escalates to',
+} as const;
 
 /** Logs an approval link for each person, and a command that approves. */
 function logNotification(

@@ -59,6 +59,7 @@ const ApprovalRequest = namedSchema(
     escalateTo: z.array(Approver).optional(),
     escalateAfter: Duration.optional(),
     onTimeout: z.enum(ON_TIMEOUT_ACTIONS).optional(),
+    openGroups: z.boolean().optional(),
     facts: z.record(z.string(), Document).optional(),
     editable: z.boolean().optional(),
   }),

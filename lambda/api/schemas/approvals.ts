@@ -23,6 +23,10 @@ const Vote = namedSchema(
   z.strictObject({
     by: z.string(),
     as: z.string().optional().describe('The group on whose behalf they voted'),
+    membership: z
+      .literal('stated')
+      .optional()
+      .describe('An administrator said that they belong to the group, and nobody checked it'),
     answer: z.enum(['approve', 'reject']),
     at: Timestamp,
     comment: z.string().optional(),
@@ -57,6 +61,11 @@ export const Approval = namedSchema(
     requestedAt: Timestamp,
     deadline: Timestamp.optional(),
     editable: z.boolean(),
+    members: z
+      .record(z.string(), StringList)
+      .optional()
+      .describe('The members of groups, as the agent listed them when approvers were last notified'),
+    openGroups: z.literal(true).optional().describe('Anyone can vote for a group whose members nobody knows'),
     votes: z.array(Vote),
     endedAt: Timestamp.optional(),
     outcome: z.enum(['approve', 'reject', 'fail']).optional(),

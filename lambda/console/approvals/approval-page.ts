@@ -1,5 +1,5 @@
 import { isGroup } from '../../core/approval.ts';
-import { matchApprover } from '../../core/approval-votes.ts';
+import { groupsOf, matchApprover } from '../../core/approval-votes.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
 import { encodePathId } from '../../http/path-id.ts';
@@ -14,7 +14,7 @@ import { userText } from '../text.ts';
 import { approvalDetails } from './approval-details.ts';
 import { type DecideFormValues, type Deciders, decideForm } from './decide-form.ts';
 import { outcome } from './outcome.ts';
-import { ownVote, peopleSection } from './people.ts';
+import { nameList, ownVote, peopleSection } from './people.ts';
 
 export interface ApprovalPageOptions {
   readonly caller: Caller;
@@ -65,9 +65,12 @@ function answering(
 ): Html {
   const who = answeringIn(caller, approval, person);
   if (who) return decideForm(approval, who, given);
-  const why = canDecide(caller)
-    ? 'You are not an approver of this request.'
-    : 'You can view this request, but not decide it.';
+  const unknown = approval.approvers.filter((approver) => isGroup(approver) && !approval.members?.[approver]);
+  const why = !canDecide(caller)
+    ? 'You can view this request, but not decide it.'
+    : caller.decidesForOthers && unknown.length > 0
+      ? html`Nobody knows the members of ${nameList(unknown)}. Give the agent a <code>members</code> hook, or request the approval with <code>openGroups: true</code>.`
+      : 'You are not an approver of this request.';
   return html`<p class="quiet" data-key="form" data-quiet data-rev="nobody ${approval.approvers.length}">${why}</p>`;
 }
 
@@ -75,13 +78,16 @@ function answeringIn(caller: Caller, approval: ApprovalDocument, person: string 
   if (!canDecide(caller)) return undefined;
   const hasAnswered = ownVote(approval, person) !== undefined;
   if (caller.decidesForOthers) {
-    const groups = approval.approvers.filter(isGroup);
-    const asked = approval.approvers.filter((approver) => !isGroup(approver));
-    const people = asked.filter((approver) => !ownVote(approval, approver));
-    const isMeant = person !== undefined && !hasAnswered && matchApprover(approval, person, groups);
+    const { approvers, members = {}, openGroups } = approval;
+    const possible = approvers.flatMap((approver) => (isGroup(approver) ? (members[approver] ?? []) : [approver]));
+    const people = [...new Set(possible)].filter((approver) => !ownVote(approval, approver));
+    const groups = openGroups ? approvers.filter((approver) => isGroup(approver) && !members[approver]) : [];
+    const isMeant =
+      person !== undefined && !hasAnswered && (people.some((each) => each === person) || groups.length > 0);
     return people.length + groups.length > 0 ? { people, groups, chosen: isMeant ? person : undefined } : undefined;
   }
-  if (person === undefined || hasAnswered || !matchApprover(approval, person, caller.groups)) return undefined;
+  const groups = [...caller.groups, ...groupsOf(approval.members ?? {}, person ?? '')];
+  if (person === undefined || hasAnswered || !matchApprover(approval, person, groups)) return undefined;
   return { as: person };
 }
 

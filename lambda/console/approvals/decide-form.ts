@@ -20,9 +20,9 @@ export interface DecideFormValues {
 export type Deciders = { readonly as: string } | Choice;
 
 interface Choice {
-  /** Approvers by name who have not voted. */
+  /** Approvers by name, and known members of groups, who have not voted. */
   readonly people: readonly string[];
-  /** Groups of approvers; the caller knows their members. */
+  /** Groups for which anyone can vote. */
   readonly groups: readonly string[];
   /** The preselected person. */
   readonly chosen?: string | undefined;
@@ -44,7 +44,7 @@ ${approval.editable && edits(approval, given)}
 </section>`;
 }
 
-/** A selection of approvers by name, and a field for members of groups. */
+/** A selection of the people who can vote, and a field for others if a group is open. */
 function choice({ people, groups, chosen }: Choice, given: DecideFormValues): Html {
   const by = given.by ?? chosen;
   const named = given.member ?? (chosen !== undefined && !people.includes(chosen) ? chosen : undefined);

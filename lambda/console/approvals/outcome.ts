@@ -70,7 +70,9 @@ function describeOutcome(approval: ApprovalDocument, own: string | undefined, no
   if (status === 'WITHDRAWN') return html`<p>Withdrawn${when}: ${userText(withdrawalReason ?? 'no reason given')}</p>`;
   if (status === 'EXPIRED')
     return html`<p>The deadline was${deadline && html` ${relativeAndExactTime(deadline, now)}`}. ${MEANING[meant ?? 'reject']}</p>`;
-  const deciders = votes.filter(({ answer, counts }) => counts && (status !== 'REJECTED' || answer === 'reject')).map(({ by }) => by);
+  const deciders = votes
+    .filter(({ answer, counts }) => counts && (status !== 'REJECTED' || answer === 'reject'))
+    .map(({ by }) => by);
   return html`<p>By ${nameList(deciders)},${when}.</p>`;
 }
 

@@ -17,8 +17,11 @@ ${others.length > 0 && html`<p>${status === 'PENDING' ? 'Not voted yet: ' : 'Did
 </section>`;
 }
 
-function voteOf({ by, as, answer, at, comment, edits, counts }: ApprovalDocument['votes'][number], now: Date): Html {
-  return html`<li><span class="line"><strong>${userText(by)}</strong>${as !== undefined && html`<span class="quiet">for ${userText(as)}</span>`} ${statusBadge(answer === 'approve' ? 'APPROVED' : 'REJECTED')} <span class="quiet">${relativeTime(at, now)}</span></span>
+function voteOf(
+  { by, as, membership, answer, at, comment, edits, counts }: ApprovalDocument['votes'][number],
+  now: Date,
+): Html {
+  return html`<li><span class="line"><strong>${userText(by)}</strong>${as !== undefined && html`<span class="quiet">for ${userText(as)}${membership === 'stated' && ', as stated by an administrator'}</span>`} ${statusBadge(answer === 'approve' ? 'APPROVED' : 'REJECTED')} <span class="quiet">${relativeTime(at, now)}</span></span>
 ${!counts && html`<p class="hint">Does not count any more: it was for an earlier version of the request.</p>`}
 ${comment !== undefined && html`<div class="text" dir="auto">${revealHidden(comment)}</div>`}
 ${edits !== undefined && html`<div class="doc"><p class="hint">With these changes:</p>${showDocument(edits as Doc)}</div>`}</li>`;

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { checkPerson, isGroup } from '../../core/approval.ts';
+import { checkPerson } from '../../core/approval.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Caller } from '../../http/caller.ts';
@@ -14,7 +14,6 @@ import {
   requireApprovalAccess,
   requireDecider,
 } from '../../http/roles.ts';
-import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { PATHS, queryString } from '../paths.ts';
 import {
   authorize,
@@ -65,7 +64,7 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, telemetry }: Consol
         const { answer: given, comment, contentHash } = form;
         if (given !== 'approve' && given !== 'reject') throw invalidInput('`answer`', '"approve" or "reject"', given);
         const edits = form.edits === undefined ? undefined : parseDocument('Your changes', form.edits);
-        const who = whoAnswers(caller, approval, form.member ?? form.by);
+        const who = whoAnswers(caller, form.member ?? form.by);
         await operator.decide(approval.run, {
           ...{ approval: approval.id, answer: given, ...who },
           ...omitUndefined({ comment, contentHash, edits }),
@@ -129,10 +128,10 @@ async function loaded(context: ConsoleContext, now: Date): Promise<ApprovalPageO
   return { caller, approval, run, followUp, as, now };
 }
 
-/** The person who decides: the caller, or a named person, who is trusted to be in every group that can decide. */
-function whoAnswers(caller: Caller, { approvers }: ApprovalDocument, by: string | undefined) {
+/** The person who decides: the caller, or the person that a caller chose who decides for others. */
+function whoAnswers(caller: Caller, by: string | undefined) {
   if (!caller.decidesForOthers || by === undefined) return requireDecider(caller);
   const person = by.trim();
   // A person with two names would count twice.
-  return { by: checkPerson('The person who decides', person), groups: approvers.filter(isGroup) };
+  return { by: checkPerson('The person who decides', person), groups: [] };
 }

@@ -66,15 +66,14 @@ export function createRuntime(definition: Definition, options: AgentOptions): Ru
 // CloudWatch Logs parses one JSON object per line.
 const logJsonLine: Log = (level, message, fields) => console[level](JSON.stringify({ level, message, ...fields }));
 
-/** The notifier that calls the agent's own `notify` hook; undefined when the agent has none. */
+/** The notifier that calls the agent's own `members` and `notify` hooks; undefined when the agent has neither. */
 export function notifierFor({ notify, members }: Definition, { approvalUrl }: AgentOptions): Notifier | undefined {
-  return (
-    notify && {
-      url: approvalUrl ?? process.env[APPROVAL_URL_VARIABLE],
-      members: members && (async (group) => members(group)),
-      notify: async (notification) => void (await notify(notification)),
-    }
-  );
+  if (!notify && !members) return undefined;
+  return {
+    url: approvalUrl ?? process.env[APPROVAL_URL_VARIABLE],
+    members: members && (async (group) => members(group)),
+    notify: async (notification) => void (await notify?.(notification)),
+  };
 }
 
 /** Throws AGENT_MISUSED when the agent's steps use `transact` and its storage does not support it. */

@@ -53,7 +53,7 @@ export interface AnyAgent {
   /** The example input of its definition. */
   readonly example: unknown;
   readonly runtime: Runtime;
-  /** Notifies approvers through the agent's own `notify` hook, if it has one. */
+  /** Notifies approvers through the agent's own `members` and `notify` hooks, if it has one of them. */
   readonly notifier: Notifier | undefined;
   /** Validates an input with the agent's schema and returns the parsed value; throws SCHEMA_REFUSED otherwise. */
   parseInput(input: unknown): Promise<unknown>;

@@ -78,6 +78,8 @@ export interface VoteView {
   readonly comment?: string;
   /** The changes that this vote proposed. */
   readonly edits?: unknown;
+  /** `stated` if an administrator said that they belong to the group, and nobody checked it. */
+  readonly membership?: 'stated';
   /** Whether it counts for what is decided on now; an approval does not count after someone proposed changes. */
   readonly counts: boolean;
 }
@@ -128,10 +130,10 @@ export function readVotes(
 ): readonly VoteView[] {
   const counting = currentVotes(meta);
   return meta.votes.map((vote) => {
-    const { by, as, answer, at: when, content } = vote;
+    const { by, as, answer, at: when, content, membership } = vote;
     const { comment, edits } = content === undefined ? {} : decryptVoteContent(at, cipher, stored, by, content);
     const counts = counting.includes(vote);
-    return { by, answer, at: new Date(when), counts, ...omitUndefined({ as, comment, edits }) };
+    return { by, answer, at: new Date(when), counts, ...omitUndefined({ as, membership, comment, edits }) };
   });
 }
 

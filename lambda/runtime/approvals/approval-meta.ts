@@ -42,6 +42,7 @@ const VOTE_CHECKS: Readonly<Record<keyof Vote, Check>> = {
   content: optional(isText),
   proposal: optional(isNonEmptyText),
   proposes: optional(isOneOf(true)),
+  membership: optional(isOneOf('stated')),
 };
 
 const APPROVAL_CHECKS: Readonly<Record<keyof ApprovalMeta, Check>> = {
@@ -59,6 +60,8 @@ const APPROVAL_CHECKS: Readonly<Record<keyof ApprovalMeta, Check>> = {
   escalateTo: optional(isListOf(isNonEmptyText)),
   onTimeout: isOneOf(...ON_TIMEOUT_ACTIONS),
   editable: isOneOf(true, false),
+  openGroups: optional(isOneOf(true)),
+  members: optional(isText),
   status: isOneOf(...APPROVAL_STATUSES),
   votes: isListOf((vote) => passesAll(VOTE_CHECKS, vote)),
   endedAt: optional(isTimestamp),

@@ -25,7 +25,9 @@ export async function decideByToken(
   const link = await resolveToken(context, token);
   const found = await hideWhatIsGone(findLinked(context, link));
   const { approval, person: by, as } = link;
-  const input = { ...(Object(answer) as AnswerInput), approval, by, groups: as === undefined ? [] : [as] };
+  // Someone who has left the group since the link was sent cannot decide for it.
+  const isListed = found.approval.meta.members !== undefined;
+  const input = { ...(Object(answer) as AnswerInput), approval, by, groups: as === undefined || isListed ? [] : [as] };
   return toLinked(link, await hideWhatIsGone(decide(found.at, input, found)));
 }
 

@@ -25,8 +25,10 @@ export interface DecideInput extends AnswerInput {
   readonly approval: string;
   /** The person who decides, such as `user:ann`. */
   readonly by: Person;
-  /** The groups that the person belongs to, such as `group:finance`. */
+  /** The groups that the person belongs to, such as `group:finance`, besides those that the agent lists. */
   readonly groups?: readonly string[] | undefined;
+  /** `stated` if an administrator says that the person belongs to the groups; the vote records it. */
+  readonly membership?: 'stated' | undefined;
 }
 
 const MAX_COMMENT_CHARACTERS = 10_000;

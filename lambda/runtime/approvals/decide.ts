@@ -2,16 +2,25 @@ import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
 import {
   type ApprovalMeta,
   applyTimeouts,
+  isGroup,
   remind as reminded,
   withdraw as withdrawn,
 } from '../../core/approval.ts';
-import { approvalExpired, castVote, currentProposal, matchApprover, notAnApprover } from '../../core/approval-votes.ts';
+import {
+  approvalExpired,
+  castVote,
+  currentProposal,
+  groupsOf,
+  matchApprover,
+  notAnApprover,
+} from '../../core/approval-votes.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { encryptVoteContent, encryptWithdrawalReason, hashProposal } from './approval-content.ts';
 import { type ChangedApproval, changeApproval } from './change-approval.ts';
 import { checkDecision, checkHashAndEditable, checkVotesSize, type DecideInput } from './decide-input.ts';
 import { type FoundApproval, findApproval } from './find-approval.ts';
+import { readMembers } from './group-members.ts';
 
 /**
  * Records a decision, one vote per person. An approval with changes is a proposal, which the others must approve too.
@@ -25,8 +34,7 @@ export async function decide(at: RunContext, input: DecideInput, known?: FoundAp
   const decided = await changeApproval(found, async (current) => {
     const { meta } = current.approval;
     const now = applyTimeouts(meta, at.now());
-    const allowed = matchApprover(now, input.by, input.groups);
-    if (!allowed) throw notAnApprover(now, input.by);
+    const allowed = await matchVoter(current, now, input);
     // The expiry is written before the decision is refused, so that the next reader does not find it pending.
     expired = meta.status === 'PENDING' && now.status === 'EXPIRED' ? now : undefined;
     if (expired) return expired;
@@ -38,12 +46,29 @@ export async function decide(at: RunContext, input: DecideInput, known?: FoundAp
       answer === 'approve' && edits !== undefined
         ? hashProposal(cipher, meta.contentHash, edits)
         : currentProposal(meta);
-    const voted = castVote(meta, { by, ...allowed, answer, at: at.now(), ...omitUndefined({ content, proposal }) });
+    const membership = allowed.as !== undefined && input.membership === 'stated' ? input.membership : undefined;
+    const vote = { by, ...allowed, answer, at: at.now(), ...omitUndefined({ content, proposal, membership }) };
+    const voted = castVote(meta, vote);
     if (content !== undefined) checkVotesSize(voted);
     return voted;
   });
   if (expired) throw approvalExpired(expired);
   return decided;
+}
+
+/** How a person is an approver: by name, or through a group that their login or the agent says they belong to. */
+async function matchVoter(
+  { at, approval, cipher }: FoundApproval,
+  now: ApprovalMeta,
+  { by, groups = [] }: DecideInput,
+): Promise<{ readonly as?: string }> {
+  const given = matchApprover(now, by, groups);
+  if (given) return given;
+  const members = now.members === undefined ? {} : readMembers(at, await cipher(), approval);
+  const unknownGroups = now.openGroups ? now.approvers.filter((group) => isGroup(group) && !members[group]) : [];
+  const found = matchApprover(now, by, [...groupsOf(members, by), ...unknownGroups]);
+  if (!found) throw notAnApprover(now, by, members);
+  return found;
 }
 
 /** Ends a pending approval and wakes its run; an approval that has ended does not change. */

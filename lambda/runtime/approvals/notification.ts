@@ -1,10 +1,11 @@
 import { writeEach } from '../../checkpoints/engine.ts';
-import { type ApprovalMeta, checkPerson, isGroup, type Person } from '../../core/approval.ts';
+import { type ApprovalMeta, type GroupMembers, isGroup, type Person } from '../../core/approval.ts';
 import { currentVotes } from '../../core/approval-votes.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { ApprovalNotification } from '../definition/approval-notification.ts';
 import { readApprovalDocument } from './approval-content.ts';
 import type { FoundApproval } from './find-approval.ts';
+import { type ListMembers, resolveMembers } from './group-members.ts';
 import { createToken } from './tokens.ts';
 
 /** Notifies the approvers of an approval; if it throws, it is called again later. */
@@ -15,15 +16,19 @@ export interface LinkOptions {
   /** The URL that links begin with. @default no links are made */
   readonly url?: string | undefined;
   /** The members of a group. @default groups get no links */
-  readonly members?: ((group: string) => Promise<readonly string[]>) | undefined;
+  readonly members?: ListMembers | undefined;
 }
 
-/** Creates the notification that is due for an approval, with a new link for each person who can still decide. */
+/**
+ * Creates the notification that is due for an approval, with a new link for each person who can still decide. Stores the
+ * current members of its groups.
+ */
 export async function createNotification(found: FoundApproval, options: LinkOptions): Promise<ApprovalNotification> {
   const { at, approval, head } = found;
   const { agent, name, requestedAt, deadline, approvers, pendingNotification = 'requested' } = approval.meta;
   // Not decoded into values: the notifier need not know the classes of what is shown.
   const { title } = await readApprovalDocument(at, await found.cipher(), approval);
+  const members = options.members ? await resolveMembers(found, options.members) : {};
   return {
     kind: pendingNotification,
     tenant: at.tenant,
@@ -34,7 +39,7 @@ export async function createNotification(found: FoundApproval, options: LinkOpti
     approvers,
     isEncrypted: head.key !== undefined,
     requestedAt: new Date(requestedAt),
-    links: options.url === undefined ? [] : await createLinks(found, options.url, options.members),
+    links: options.url === undefined ? [] : await createLinks(found, options.url, members),
     ...omitUndefined({ agent, deadline: deadline === undefined ? undefined : new Date(deadline) }),
   };
 }
@@ -42,11 +47,11 @@ export async function createNotification(found: FoundApproval, options: LinkOpti
 async function createLinks(
   { at, approval: { id, meta }, head: { uid } }: FoundApproval,
   url: string,
-  members: LinkOptions['members'],
+  members: GroupMembers,
 ): Promise<ApprovalNotification['links']> {
   const { tenant, run } = at;
   const expiresAt = linkExpiresAt(meta, at.now());
-  const people = await peopleToNotify(meta, members);
+  const people = peopleToNotify(meta, members);
   const links = [...people].map(([person, as]) => ({
     person,
     ...createToken(at, { tenant, run, approval: id, person, as, expiresAt }, uid),
@@ -60,18 +65,14 @@ async function createLinks(
 }
 
 /** The people who have not voted on what is decided on now, each with the group through which they are approvers; undefined if by name. */
-async function peopleToNotify(
+function peopleToNotify(
   { approvers, votes }: Pick<ApprovalMeta, 'approvers' | 'votes'>,
-  members: LinkOptions['members'],
-): Promise<ReadonlyMap<Person, string | undefined>> {
+  members: GroupMembers,
+): ReadonlyMap<Person, string | undefined> {
   const people = new Map<Person, string | undefined>();
   for (const person of approvers) if (!isGroup(person)) people.set(person, undefined);
-  for (const group of members ? approvers.filter(isGroup) : []) {
-    for (const member of (await members?.(group)) ?? []) {
-      const person = checkPerson(`Each member of "${group}"`, member);
-      if (!people.has(person)) people.set(person, group);
-    }
-  }
+  for (const group of approvers.filter(isGroup))
+    for (const person of members[group] ?? []) if (!people.has(person)) people.set(person, group);
   for (const { by } of currentVotes({ votes })) people.delete(by);
   return people;
 }

@@ -4,6 +4,7 @@ import {
   type ApprovalStatus,
   type Approver,
   applyTimeouts,
+  type GroupMembers,
   type NotificationKind,
   type Person,
   unsentNotification,
@@ -18,6 +19,7 @@ import {
   type VoteView,
 } from './approval-content.ts';
 import { type FoundApproval, findApproval } from './find-approval.ts';
+import { readMembers } from './group-members.ts';
 
 /** An approval as approvers and portals see it. */
 export interface ApprovalView {
@@ -43,6 +45,10 @@ export interface ApprovalView {
   readonly requestedAt: Date;
   readonly deadline?: Date;
   readonly editable: boolean;
+  /** The members of groups of approvers, as the agent listed them when approvers were last notified. */
+  readonly members?: GroupMembers;
+  /** Whether anyone can vote for a group whose members nobody knows. */
+  readonly openGroups?: true;
   readonly votes: readonly VoteView[];
   readonly endedAt?: Date;
   readonly outcome?: ApprovalOutcome;
@@ -90,6 +96,8 @@ export function toApprovalTerms(
     requestedAt: new Date(meta.requestedAt),
     editable,
     votes,
+    ...(meta.members !== undefined && { members: readMembers(at, cipher, approval) }),
+    ...omitUndefined({ openGroups: meta.openGroups }),
     ...(proposal && { proposal: { by: proposal.by, at: proposal.at, edits: proposal.edits } }),
     ...omitUndefined({ agent, outcome, withdrawalReason: readWithdrawalReason(at, cipher, { ...approval, meta }) }),
     ...omitUndefined({ deadline: toDate(meta.deadline), endedAt: toDate(meta.endedAt) }),

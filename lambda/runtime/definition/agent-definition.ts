@@ -35,7 +35,10 @@ interface AgentBase<Input, State, Result, Signals extends SignalSchemas, RawInpu
   readonly transact?: boolean;
   /** Notifies approvers of a request; called again until it resolves. */
   readonly notify?: (notification: ApprovalNotification) => unknown;
-  /** Lists the members of a group of approvers, so that each of them gets their own approval link. */
+  /**
+   * Lists the members of a group of approvers: each gets their own approval link, and nobody else can vote for the group
+   * without a login that says so. Called when approvers are notified.
+   */
   readonly members?: (group: string) => readonly string[] | Promise<readonly string[]>;
 }
 

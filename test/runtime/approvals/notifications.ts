@@ -77,6 +77,49 @@ export function notificationsContract(open: OpenScene): void {
       expect(await meta('a')).toMatchObject({ status: 'APPROVED', notifiedAt: clock.now });
     });
 
+    test('stores the members of its groups, who alone can vote for them, and renews them with a reminder', async () => {
+      const { requestApproval, at, clock, meta } = await open();
+      await requestApproval('a', { approvers: ['group:finance', 'user:cho'], quorum: 2, remindAfter: { hours: 1 } });
+      const vote = (by: Person, groups: readonly string[] = []) =>
+        decide(at, { approval: 'a', by, groups, answer: 'approve' });
+      const unknown = 'Nobody knows the members of group:finance';
+      await expect(vote('user:ann')).rejects.toMatchObject({
+        code: 'NOT_AN_APPROVER',
+        message: expect.stringContaining(unknown),
+      });
+      let finance = ['user:ann', 'user:zed'];
+      const { notices, people } = recordingNotifier();
+      const notifier = { ...people, members: async () => finance };
+      await processDueApproval(at, 'a', notifier);
+      expect(await viewApproval(at, 'a')).toMatchObject({ members: { 'group:finance': ['user:ann', 'user:zed'] } });
+      await expect(vote('user:eve')).rejects.toMatchObject({ code: 'NOT_AN_APPROVER' });
+      finance = ['user:ann', 'user:bob'];
+      clock.now += HOUR;
+      await processDueApproval(at, 'a', notifier);
+      await expect(vote('user:zed')).rejects.toMatchObject({ code: 'NOT_AN_APPROVER' });
+      const toZed = tokenIn(notices[0]?.links.find(({ person }) => person === 'user:zed')?.url);
+      await expect(decideByToken(at, toZed, { answer: 'approve' })).rejects.toMatchObject({ code: 'NOT_AN_APPROVER' });
+      await vote('user:bob');
+      await vote('user:dan', ['group:finance']);
+      expect((await meta('a')).votes.map(({ by, as }) => [by, as])).toEqual([
+        ['user:bob', 'group:finance'],
+        ['user:dan', 'group:finance'],
+      ]);
+    });
+
+    test('lets anyone vote for a group without known members only if its groups are open', async () => {
+      const { requestApproval, at, meta } = await open();
+      await requestApproval('a', { approvers: ['group:finance'], openGroups: true });
+      await decide(at, { approval: 'a', by: 'user:zed', answer: 'approve' });
+      expect(await meta('a')).toMatchObject({ status: 'APPROVED', votes: [{ by: 'user:zed', as: 'group:finance' }] });
+      await requestApproval('b', { approvers: ['group:finance'], openGroups: true });
+      await processDueApproval(at, 'b', { notify: async () => {}, members: async () => ['user:ann'] });
+      const zed = { approval: 'b', by: 'user:zed', answer: 'approve' } as const;
+      await expect(decide(at, zed)).rejects.toMatchObject({ code: 'NOT_AN_APPROVER' });
+      await decide(at, { ...zed, groups: ['group:finance'], membership: 'stated' });
+      expect((await meta('b')).votes).toMatchObject([{ by: 'user:zed', membership: 'stated' }]);
+    });
+
     test('leaves the notification and its time to a process that has the agent', async () => {
       const { requestApproval, at, due, clock, meta } = await open();
       const { notices, people } = recordingNotifier();
