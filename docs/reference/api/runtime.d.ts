@@ -109,7 +109,9 @@ export function sweepDue({ runtime, notifierFor, canDeliver, everyTenant, shards
 
 interface LinkOptions {
   readonly url?: string | undefined;
-  readonly members?: ((group: string) => Promise<readonly string[]>) | undefined;
+  readonly members?: ListMembers | undefined;
 }
+
+type ListMembers = (group: string) => Promise<readonly string[]>;
 
 type Notify = (notification: ApprovalNotification) => Promise<void>;

@@ -189,15 +189,27 @@ export interface ApprovalView {
   readonly facts: Readonly<Record<string, unknown>> | undefined;
   readonly changed?: NonNullable<ApprovalContent['changed']>;
   readonly contentHash: string;
+  readonly proposal?: {
+    readonly by: Person;
+    readonly at: Date;
+    readonly edits: unknown;
+  };
   readonly approvers: readonly Approver[];
   readonly quorum: number;
   readonly requestedAt: Date;
   readonly deadline?: Date;
   readonly editable: boolean;
+  readonly members?: GroupMembers;
+  readonly openGroups?: true;
   readonly votes: readonly VoteView[];
   readonly endedAt?: Date;
   readonly outcome?: ApprovalOutcome;
   readonly withdrawalReason?: string;
+  readonly unsentNotification?: {
+    readonly kind: NotificationKind;
+    readonly since: Date;
+    readonly attempts: number;
+  };
 }
 
 export interface Approvals {
@@ -250,6 +262,7 @@ export interface DecideInput extends AnswerInput {
   readonly approval: string;
   readonly by: Person;
   readonly groups?: readonly string[] | undefined;
+  readonly membership?: 'stated' | undefined;
 }
 
 export interface Decision<Edits = unknown, F extends Facts | undefined = Facts | undefined> {
@@ -566,6 +579,8 @@ export interface VoteView {
   readonly at: Date;
   readonly comment?: string;
   readonly edits?: unknown;
+  readonly membership?: 'stated';
+  readonly counts: boolean;
 }
 
 export class WaitstateError extends Error {
@@ -682,6 +697,7 @@ interface ApprovalRequest {
   readonly show?: unknown;
   readonly approvers: readonly Approver[];
   readonly quorum?: number;
+  readonly openGroups?: boolean;
   readonly timeout?: Duration;
   readonly remindAfter?: Duration;
   readonly escalateTo?: readonly Approver[];
@@ -780,9 +796,11 @@ type Copied = 'ctx.state is frozen: copy the array first, or change it in ctx.up
 
 type DoneResult<Returned> = Returned extends Done<infer Result> ? Result : never;
 
+type GroupMembers = Readonly<Record<string, readonly Person[]>>;
+
 type Method = (...args: never) => unknown;
 
-type NotificationKind = 'requested' | 'reminder' | 'escalated';
+type NotificationKind = 'requested' | 'proposed' | 'reminder' | 'escalated';
 
 type OnTimeout = 'reject' | 'approve' | 'fail' | 'escalate';
 

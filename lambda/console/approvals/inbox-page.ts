@@ -97,7 +97,7 @@ ${quorum > 1 && html`<div><dt>Approvals</dt><dd>${approvalCount(approval)} of ${
 const MAX_SUMMARY_FIELDS = 4;
 const MAX_SUMMARY_CHARACTERS = 60;
 
-/** The first plain values that a request shows, so that requests with the same title can be told apart. */
+/** The first plain values that a request shows, which distinguish requests with the same title. */
 function contentSummary({ facts, show }: ApprovalDocument): Html | false {
   const fields = [facts, show].flatMap((doc) =>
     isFields(doc) && specialOf(doc) === undefined ? Object.entries(doc) : [],

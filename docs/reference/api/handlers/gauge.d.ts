@@ -9,6 +9,7 @@ export type Gauge =
   | 'OldestReadySeconds'
   | 'OldestApprovalSeconds'
   | 'ApprovalsDueSoon'
+  | 'NotificationsUnsent'
   | 'GaugesTruncated';
 
 export const handler: (event: unknown, context: unknown) => Promise<Readonly<Record<Gauge, number>>>;
