@@ -34,7 +34,7 @@ const LIMITS = {
   ms10MB: 5,
   startKb: 60,
   /** Not in DESIGN.md: limits the growth of all our code in one file, operations and encryption included. */
-  oneFileKb: 99,
+  oneFileKb: 100,
   /** Not in DESIGN.md: limits the growth of an agent on the runtime; last raised from 143 and 202. */
   runtimeStartKb: 147,
   runtimeOneFileKb: 213,

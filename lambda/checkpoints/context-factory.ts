@@ -26,7 +26,7 @@ export interface CheckpointStoreOptions {
   readonly retention?: Duration;
   /** The writer's name in the history. @default host name and process id */
   readonly writer?: string;
-  /** The time in milliseconds. @default Date.now */
+  /** The time of this process in milliseconds; it is corrected by the clock of the storage. @default Date.now */
   readonly clock?: () => number;
   /** The number of runs to cache in memory; a step of a cached run costs one request. @default 32 */
   readonly runsInMemory?: number;
@@ -51,7 +51,6 @@ export function contextFactory(
   checkText('writer', options.writer);
   const shared = {
     tenant,
-    now: options.clock ?? Date.now,
     writer: options.writer ?? `${hostname()}/${process.pid}`,
     types: options.types ?? {},
     migrator: options.schema && createMigrator(options.schema),
@@ -60,10 +59,12 @@ export function contextFactory(
     retentionMs: toRetentionMs(options.retention),
     cache: createCache(options.runsInMemory ?? 32),
   };
-  let storagePromise: Promise<Storage> | undefined;
-  const openStorage = async (): Promise<Storage> => {
+  const { clock = Date.now } = options;
+  let storagePromise: ReturnType<typeof openStorage> | undefined;
+  const openStorage = async (): Promise<Storage & Pick<Context, 'now'>> => {
     const { records, payloads } = typeof storage === 'function' ? await storage() : storage;
-    return { records: tenantSafeLists(records), payloads };
+    const now = () => clock() - (records.clockAheadMs() ?? 0);
+    return { records: tenantSafeLists(records), payloads, now };
   };
   const forTenant = async (): Promise<Context> => {
     storagePromise ??= openStorage();

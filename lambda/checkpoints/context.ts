@@ -9,6 +9,7 @@ export interface Context {
   readonly records: RecordStore;
   readonly payloads: PayloadStore;
   readonly tenant: string;
+  /** The time by the clock of the storage, which all processes share. */
   readonly now: () => number;
   readonly writer: string;
   readonly types: TypeCodecs;

@@ -4,6 +4,7 @@ import type { Delivery } from '../runtime/runtime.ts';
 import { errorFields, type Telemetry } from '../runtime/telemetry.ts';
 import { type Agents, agentFunctionFor } from './agents.ts';
 import { type HydrateOptions, hydrate } from './hydrate.ts';
+import { reportClockDifference } from './report-clock-difference.ts';
 
 /** The dependencies of `deliverRun`. */
 export interface DeliveryOptions extends HydrateOptions {
@@ -20,8 +21,10 @@ export async function deliverRun(options: DeliveryOptions, { tenant, run, agent 
   const target = agentFunctionFor(agents, tenant, agent);
   try {
     if (!target) throw agentNotFound(tenant, agent);
-    if (target.hydrate) await hydrate(options, { tenant, run, agent, function: target.function });
-    else await functions.invokeAsync(target.function, { run, tenant });
+    if (target.hydrate) {
+      await hydrate(options, { tenant, run, agent, function: target.function });
+      await reportClockDifference(options);
+    } else await functions.invokeAsync(target.function, { run, tenant });
     telemetry.count('Delivered');
   } catch (error) {
     telemetry.count(target ? 'DeliveryFailed' : 'UnknownAgent');

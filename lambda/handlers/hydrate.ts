@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ContextFactory, loadCheckpoint, toRunContext } from '../checkpoints/engine.ts';
 import { invocationPayload } from '../protocol/invocation-payload.ts';
-import { type ClaimedRun, claim } from '../runtime/invocation/claim.ts';
+import { type ClaimedRun, claim, LEASE_GRACE_MS } from '../runtime/invocation/claim.ts';
 import { releaseClaim } from '../runtime/remote/release-claim.ts';
 import { suspendAgain } from '../runtime/remote/wait.ts';
 import type { SignedUrls } from '../storage/ports.ts';
@@ -23,8 +23,8 @@ interface Hydration {
   readonly function: string;
 }
 
-// The maximum timeout of a Lambda function.
-const LEASE_MS = 15 * 60_000;
+// As long as any Lambda function may take, which enforces its timeout itself.
+const LEASE = { milliseconds: 15 * 60_000 + LEASE_GRACE_MS };
 
 /**
  * Claims a run on behalf of its agent, and invokes its function with everything that it needs to resume. It skips a run
@@ -41,8 +41,8 @@ export async function hydrate(
   for (;;) {
     // If the run cannot be loaded, the claim throws the error.
     const before = await loadCheckpoint(at).catch(() => undefined);
-    const until = at.now() + LEASE_MS;
-    const claimed: ClaimedRun | string = await claim(at, { name: agent, run: () => undefined }, { by, until });
+    const claimant = { by, until: Infinity, lease: LEASE };
+    const claimed: ClaimedRun | string = await claim(at, { name: agent, run: () => undefined }, claimant);
     if (typeof claimed === 'string') return;
     const outcome = before ? await suspendAgain(at, before, claimed) : 'resumable';
     if (outcome === 'woken') continue;

@@ -23,6 +23,7 @@ export type Metric =
   | 'SweepFreed'
   | 'SweepRemoved'
   | 'SweepFailed'
+  | 'ClockDifferenceSeconds'
   | Gauge;
 
 /** A metric that shows the current value instead of a count of events. */

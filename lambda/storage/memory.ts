@@ -41,6 +41,7 @@ function memoryRecordStore(): RecordStore {
   return {
     maxInlineBytes: INLINE_BYTES,
     compressesSmallBodies: true,
+    clockAheadMs: () => 0,
     async read(partition, keys) {
       return [...new Set(keys)].flatMap((key) => find({ partition, key }) ?? []).map(copyRecord);
     },

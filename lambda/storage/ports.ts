@@ -68,6 +68,12 @@ export interface RecordStore {
   readonly supportsForeignWrites?: boolean;
   /** Whether the storage deletes records after their `expiresAt` at no cost, and never earlier. @default false */
   readonly removesExpired?: boolean;
+  /**
+   * How far the clock of this process is ahead of the clock of the storage, in milliseconds, as the responses so far
+   * show: 0 if the difference is within the error of the measurement or if both have one clock, undefined before the
+   * first response.
+   */
+  clockAheadMs(): number | undefined;
   /** Reads the records with these keys, at most 100, in one request and any order; missing ones are left out. */
   read(partition: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
   /** Reads a page of a partition in key order. A page may be short; only a missing `next` marks the end. */

@@ -73,6 +73,14 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect((await store.range(record.partition)).records).toStrictEqual([record]);
       });
 
+      it('knows after a response that it has the clock of this machine', async () => {
+        const { partition, key } = aRecord();
+        expect(store.clockAheadMs() ?? 0).toBe(0);
+        await store.read(partition, [key]);
+        expect(store.clockAheadMs()).toBe(0);
+        expect({ ...store }.clockAheadMs()).toBe(0);
+      });
+
       it('returns only the list entries that a record has', async () => {
         const record = aRecord({ lists: { due: { group: unique(), order: '1' } } });
         await put(record);

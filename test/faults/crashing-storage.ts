@@ -42,6 +42,7 @@ export function crashingStorage(
   const records: RecordStore = {
     maxInlineBytes: storage.records.maxInlineBytes,
     compressesSmallBodies: storage.records.compressesSmallBodies,
+    clockAheadMs: storage.records.clockAheadMs,
     read: (...args) => reading(() => storage.records.read(...args)),
     range: (...args) => reading(() => storage.records.range(...args)),
     list: (...args) => reading(() => storage.records.list(...args)),

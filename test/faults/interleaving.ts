@@ -52,6 +52,7 @@ export class Interleaving {
     const records: RecordStore = {
       maxInlineBytes: storage.records.maxInlineBytes,
       compressesSmallBodies: storage.records.compressesSmallBodies,
+      clockAheadMs: storage.records.clockAheadMs,
       read: (...args) => onTurn(() => storage.records.read(...args)),
       range: (...args) => onTurn(() => storage.records.range(...args)),
       list: (...args) => onTurn(() => storage.records.list(...args)),

@@ -1,4 +1,5 @@
-import { WaitstateError } from '../../lambda/core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../../lambda/core/errors.ts';
+import { clockDifference } from '../../lambda/storage/dynamodb/clock-difference.ts';
 import { HEAD_KEY } from '../../lambda/storage/keys.ts';
 import type { PayloadStore, RecordStore, Storage, Write } from '../../lambda/storage/ports.ts';
 import type { Fault } from './faults.ts';
@@ -20,14 +21,28 @@ export function storageFor(world: World, process: Process): Storage {
   const { truth } = world;
   const call = <T>(request: Call<T>): Promise<T> => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    world.timeline.after(world.chance.between(1, 12), () => arrive(world, process, request, resolve, reject));
+    const sentAt = process.clock.now();
+    let date = Number.NaN;
+    const dated = <R>(make: () => Promise<R>): (() => Promise<R>) => {
+      return () => {
+        date = Math.floor(world.timeline.now / 1000) * 1000;
+        return make();
+      };
+    };
+    const { what, make, again = make } = request;
+    const datedCall = { what, make: dated(make), again: dated(again) };
+    world.timeline.after(world.chance.between(1, 12), () => arrive(world, process, datedCall, resolve, reject));
+    const observe = () => difference.observe(sentAt, process.clock.now(), date);
+    promise.then(observe, (error) => isWaitstateError(error, 'STORAGE_UNAVAILABLE') || observe());
     return process.track(promise);
   };
+  const difference = clockDifference();
   let signalledPartition: string | undefined;
 
   const records: RecordStore = {
     maxInlineBytes: world.inlineBytes,
     compressesSmallBodies: false,
+    clockAheadMs: () => (truth.broken.trustsOwnClock ? 0 : difference.aheadMs()),
     read: (partition, keys) =>
       call({
         what: `read ${partition} ${keys.join(',')}`,

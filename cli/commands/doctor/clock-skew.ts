@@ -1,4 +1,5 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { observeDates } from '../../../lambda/storage/dynamodb/clock-difference.ts';
 import { formatDuration } from '../../terminal/times.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -10,17 +11,10 @@ export interface ClockSkew {
 /** Reads the time from every response to a client, including errors. */
 export function measureClockSkew(stack: DynamoDBClient['middlewareStack'], now: () => number): ClockSkew {
   const skew: ClockSkew = { aheadMs: undefined };
-  stack.add(
-    (next) => async (args) => {
-      const result = await next(args);
-      const { headers } = Object(result.response) as { headers?: Readonly<Record<string, string>> };
-      const date = Date.parse(headers?.date ?? '');
-      if (!Number.isNaN(date)) skew.aheadMs = now() - date;
-      return result;
-    },
-    // Before the response is turned into an error.
-    { step: 'deserialize', priority: 'low', name: 'waitstateClock' },
-  );
+  const observe = (_sentAt: number, receivedAt: number, date: number) => {
+    if (!Number.isNaN(date)) skew.aheadMs = receivedAt - date;
+  };
+  observeDates(stack, { observe }, now);
   return skew;
 }
 
@@ -37,7 +31,8 @@ export function clockFinding({ aheadMs }: ClockSkew): Finding {
       'Make sure that the clock of this machine is synchronized (NTP).',
     );
   const text = `${formatDuration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} AWS`;
-  const advice = 'Synchronize the clock of this machine (NTP): signatures, leases and deadlines depend on it.';
+  const advice =
+    'Synchronize the clock of this machine (NTP): AWS rejects signatures that are 5 minutes off, and a process that is 15 minutes off claims no run.';
   if (Math.abs(aheadMs) >= MAX_SKEW_MS) return fail('clock', text, advice);
   return Math.abs(aheadMs) >= WARN_SKEW_MS ? warn('clock', text, advice) : ok('clock', 'in sync with AWS');
 }

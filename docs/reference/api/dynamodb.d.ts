@@ -77,6 +77,7 @@ interface AwsRetryOptions {
 interface DynamoRecordStoreOptions extends AwsRetryOptions {
   readonly table: string;
   readonly client?: DynamoClient;
+  readonly clock?: () => number;
 }
 
 interface S3PayloadStoreOptions extends AwsRetryOptions {

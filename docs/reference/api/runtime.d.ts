@@ -80,7 +80,7 @@ export interface Runtime {
   readonly probe?: Probe | undefined;
 }
 
-export type Skipped = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone' | 'other agent';
+export type Skipped = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone' | 'other agent' | 'wrong clock';
 
 export type StepPhase = 'before' | 'after' | 'recorded';
 

@@ -67,6 +67,7 @@ export interface RecordStore {
   readonly compressesSmallBodies: boolean;
   readonly supportsForeignWrites?: boolean;
   readonly removesExpired?: boolean;
+  clockAheadMs(): number | undefined;
   read(partition: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
   range(partition: string, options?: PageOptions): Promise<Page>;
   list(list: ListName, group: string, options?: PageOptions): Promise<Page>;

@@ -19,13 +19,14 @@ export interface CollectResult {
 /** Removes payloads that no checkpoint or side record refers to and that are older than a day: orphans of crashes. */
 export async function collect(context: Context, { everyTenant = false }: TenantScopeOptions): Promise<CollectResult> {
   const result = { payloadsRemoved: 0, bytesRemoved: 0, failed: [] as FailedRun[] };
-  const cutoff = context.now() - GRACE_MS;
+  const isOld = ({ writtenAt }: StoredPayload): boolean => writtenAt < context.now() - GRACE_MS;
   const collectPartition = async (partition: string, candidates: readonly StoredPayload[]) => {
     const ids = parsePartition(partition);
     try {
       const { checkpoints, sidePayloadIds } = await readWholeRun({ ...context, ...ids, partition });
       const inUse = new Set([...payloadsInUse(checkpoints, ({ meta }) => !meta.emptied), ...sidePayloadIds]);
-      const unused = candidates.filter(({ id }) => !inUse.has(id));
+      // Before the first record was read, the time of the storage was not known.
+      const unused = candidates.filter((each) => isOld(each) && !inUse.has(each.id));
       await context.payloads.remove(
         partition,
         unused.map(({ id }) => id),
@@ -44,7 +45,7 @@ export async function collect(context: Context, { everyTenant = false }: TenantS
       candidates = [];
     }
     // Only ids of payloads: the bucket may hold other objects.
-    if (payload.writtenAt < cutoff && isRandomId(payload.id)) candidates.push(payload);
+    if (isOld(payload) && isRandomId(payload.id)) candidates.push(payload);
   }
   if (candidates[0]) await collectPartition(candidates[0].partition, candidates);
   return result;

@@ -6,6 +6,7 @@ import { errorFields, type Telemetry } from '../../runtime/telemetry.ts';
 import { DUE_SHARD_COUNT, SHARDS } from '../../storage/keys.ts';
 import { type DeliveryOptions, deliverRun } from '../deliver.ts';
 import { type NotifierOptions, notifierFor } from '../notifier.ts';
+import { reportClockDifference } from '../report-clock-difference.ts';
 import { UNREADABLE_CODES } from '../stream-records.ts';
 
 export interface SweepHandlerOptions extends DeliveryOptions, NotifierOptions {
@@ -37,6 +38,7 @@ export const createSweepHandler =
         ...readShards(event),
       });
       logFailures(failed, telemetry);
+      await reportClockDifference(options);
       const response = { ...counts, failed: failed.length };
       // CloudWatch charges for each metric that is written, so zeros are not.
       for (const [name, value] of Object.entries(response))

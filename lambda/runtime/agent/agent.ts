@@ -3,6 +3,7 @@ import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { escapeId, toPartition } from '../../core/ids.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import type { Notifier } from '../approvals/due.ts';
+import { logClockDifference } from '../clock-difference.ts';
 import { pauseAgent, unpauseAgent } from '../control/pause-agent.ts';
 import { retryFailed } from '../control/run-control.ts';
 import { startRun } from '../control/start-run.ts';
@@ -147,6 +148,7 @@ export function agent<Input, State, Result, Signals extends SignalSchemas>(
     async invoke({ run, tenant }, claimant) {
       const at = await forRun(run, tenant);
       const claimed = await claim(at, definition, claimant);
+      logClockDifference(at, runtime.log);
       if (typeof claimed === 'string') return { end: 'skipped', reason: claimed };
       const tenantRuntime: Runtime = { ...runtime, contexts: { ...contexts, forRun: (id) => forRun(id, tenant) } };
       const stopRenewal = startLeaseRenewal(at, runtime.clock, claimant);

@@ -1,6 +1,7 @@
 import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import type { RecordStore } from '../../storage/ports.ts';
+import { isClockWrong } from '../clock-difference.ts';
 import { readyRuns } from '../control/ready-runs.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
 import type { AnyAgent } from './agent.ts';
@@ -68,7 +69,8 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
 
   const deliverReady = async (agent: AnyAgent) => {
     const context = await agent.runtime.contexts.forTenant();
-    for await (const delivery of readyRuns(context)) if (delivery.agent === agent.name) await deliver(delivery);
+    for await (const delivery of readyRuns(context))
+      if (delivery.agent === agent.name && !isClockWrong(context)) await deliver(delivery);
   };
   const sweepOptions = {
     canDeliver: ({ agent = '' }: Delivery) => agentsByName.has(agent) && inFlight.size < concurrency,

@@ -13,6 +13,7 @@ import type { Duration } from '../../core/duration.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
+import { HEAD_KEY } from '../../storage/keys.ts';
 import { deliver, type Runtime } from '../runtime.ts';
 import { NO_WORK, readyWork } from '../wake/work.ts';
 
@@ -51,6 +52,8 @@ export async function startRun(runtime: Runtime, options: StartRunOptions): Prom
   const root = await encodeValues(at, base.cipher, EMPTY_CONTENT, {
     toolResults: { '@input': { kind: 'input', value: input, ...omitUndefined({ unchecked }) } },
   });
+  // Any response tells the time of the storage, by which the run times out and becomes due.
+  if (at.records.clockAheadMs() === undefined) await at.records.read(at.partition, [HEAD_KEY]);
   const now = at.now();
   const work = {
     ...readyWork(NO_WORK, now),

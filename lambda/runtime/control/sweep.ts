@@ -2,6 +2,7 @@ import {
   type Context,
   type FailedRun,
   type HeadMeta,
+  hasExpired,
   headRecord,
   MAX_LEASED_DUE_MS,
   type RunContext,
@@ -16,6 +17,7 @@ import { approvalIdFromKey, HEAD_KEY, isReservedPartition, SHARDS, shardGroup, t
 import type { StoredRecord } from '../../storage/ports.ts';
 import { readApprovalMeta } from '../approvals/approval-meta.ts';
 import { type Notifier, processDueApproval } from '../approvals/due.ts';
+import { isClockWrong, logClockDifference } from '../clock-difference.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
 import { deliverIfReady, wokenHead } from '../wake/wake.ts';
 import { isLeased, NO_WORK, redeliveryDelayMs, timesOutAt } from '../wake/work.ts';
@@ -61,6 +63,7 @@ type SweepOutcome = Exclude<keyof SweepReport, 'failed'>;
 
 /**
  * Processes every record that is due, earliest first, several at a time. A record that fails does not stop the others.
+ * Processes nothing if the clock of this process is wrong.
  */
 export async function sweepDue({
   runtime,
@@ -81,7 +84,7 @@ export async function sweepDue({
   };
   const sweepOne = async (record: StoredRecord): Promise<void> => {
     const ids = parsePartition(record.partition);
-    if (!everyTenant && ids.tenant !== context.tenant) return;
+    if ((!everyTenant && ids.tenant !== context.tenant) || isClockWrong(context)) return;
     const at = { ...context, ...ids, partition: record.partition, migrator: undefined };
     try {
       const task = { at, record, runtime, notifierFor, canDeliver, isAgentPaused };
@@ -94,6 +97,7 @@ export async function sweepDue({
   const results = await Promise.allSettled(
     shards.flatMap((shard) => startSweepers(dueRecords(context, shard), sweepOne)),
   );
+  logClockDifference(context, runtime.log);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
   return { ...report, failed };
 }
@@ -155,7 +159,8 @@ async function sweepRecord(task: SweepTask): Promise<readonly SweepOutcome[]> {
 /** Removes an expired approval link, cached value or early signal. */
 async function removeExpired(at: RunContext, record: StoredRecord): Promise<readonly SweepOutcome[]> {
   const [current] = await at.records.read(record.partition, [record.key]);
-  if (!current || current.revision !== record.revision) return [];
+  // The list was read with the time before the first response, which may have been wrong.
+  if (!current || current.revision !== record.revision || !hasExpired(at, current)) return [];
   return (await tryCommit(at.records, [{ remove: current, when: { revision: current.revision } }])) ? ['removed'] : [];
 }
 

@@ -19,6 +19,7 @@ import { type Duration, toMilliseconds, toPositiveMs } from '../../core/duration
 import { isWaitstateError, RUN_GONE_CODES, WaitstateError } from '../../core/errors.ts';
 import { hasEnded, isWaiting } from '../../core/status.ts';
 import { HEAD_KEY } from '../../storage/keys.ts';
+import { isClockWrong } from '../clock-difference.ts';
 import { endRun, timeOutRun } from '../control/end-run.ts';
 import { isPaused } from '../control/pause-agent.ts';
 import type { AgentDefinition } from '../definition/agent-definition.ts';
@@ -35,7 +36,7 @@ import { settle } from './settle.ts';
 export interface Claimant {
   /** The id of the invocation. A retry with the same id takes over the lease of the earlier attempt. */
   readonly by: string;
-  /** When the invocation has to stop. */
+  /** When the invocation has to stop, by the clock of its process. */
   readonly until: number;
   /** The length of a lease that is renewed, for a process that may die long before `until`. @default until then */
   readonly lease?: Duration;
@@ -50,13 +51,14 @@ export interface ClaimedRun {
   readonly settled: ReadonlySet<string>;
   /** The number of the newest event that was read. */
   readonly seenEventCount: number;
+  /** When the invocation has to stop, by the clock of its process. */
   readonly until: number;
 }
 
 /** Why a run was not claimed. */
-export type Skipped = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone' | 'other agent';
+export type Skipped = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone' | 'other agent' | 'wrong clock';
 
-/** How much longer a lease lasts than the function, because clocks differ. */
+/** How much longer a lease lasts than the function, because the clock of the storage is not known exactly. */
 export const LEASE_GRACE_MS = 2_000;
 
 /**
@@ -71,6 +73,8 @@ export async function claim(
   try {
     for (;;) {
       const loaded = await loadCheckpoint(at);
+      // Known by now, because the storage has responded.
+      if (isClockWrong(at)) return 'wrong clock';
       const { work = NO_WORK } = loaded.head.meta;
       const { agent: agentName = agent.name } = loaded.head.meta;
       if (agentName !== agent.name) return 'other agent';
@@ -146,7 +150,9 @@ async function commitClaim(
   if (!initial) currentState(at, loaded);
   const version = loaded.record.version + 1;
   const renewedMs = toPositiveMs('`lease`', renewed);
-  const lease = { by, until: renewedMs === undefined ? until + LEASE_GRACE_MS : at.now() + renewedMs };
+  // Other processes compare the lease with the storage's clock, and this process compares `until` with its own.
+  const stopsAt = until - (at.records.clockAheadMs() ?? 0);
+  const lease = { by, until: renewedMs === undefined ? stopsAt + LEASE_GRACE_MS : at.now() + renewedMs };
   const work = (current: RuntimeMeta): RuntimeMeta => {
     const timeout = timeoutFields(agent, current, loaded.head.meta.createdAt);
     const deadline = isEnding ? Infinity : (timeout.deadline ?? Infinity);

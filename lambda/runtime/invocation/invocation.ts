@@ -90,7 +90,7 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   }
 
   get now(): number {
-    return this.runtime.clock.now();
+    return this.at.now();
   }
 
   get work(): RuntimeMeta {

@@ -1,5 +1,4 @@
 import {
-  type CancellationReason,
   DeleteItemCommand,
   PutItemCommand,
   type TransactWriteItem,
@@ -7,11 +6,11 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { WaitstateError } from '../../core/errors.ts';
 import type { AwsCall } from '../aws/aws-calls.ts';
-import { errorName, isTransient, sdkAttempts, toAwsError } from '../aws/classify-aws-error.ts';
+import { sdkAttempts } from '../aws/classify-aws-error.ts';
 import { checkWrites } from '../check-writes.ts';
-import { type Condition, ConditionFailedError, type RecordStore, type StoredRecord, type Write } from '../ports.ts';
+import type { Condition, RecordStore, Write } from '../ports.ts';
 import type { DynamoClient } from './dynamo-client.ts';
-import { type Item, itemBytes, primaryKey, toItem, toRecord } from './items.ts';
+import { type Item, itemBytes, primaryKey, toItem } from './items.ts';
 
 const IF_ABSENT = 'attribute_not_exists(pk)';
 const IF_UNCHANGED = 'r = :r';
@@ -42,6 +41,8 @@ export function createCommit(call: AwsCall<DynamoClient>, table: string, resourc
         else if (Put) await client.send(new PutItemCommand(Put));
         else if (Delete) await client.send(new DeleteItemCommand(Delete));
       } catch (error) {
+        // Loaded only when a commit fails.
+        const { throwUnlessApplied } = await import('./failed-commit.ts');
         throwUnlessApplied(writes, error, isRetry || sdkAttempts(error) > 1);
       }
     });
@@ -74,43 +75,4 @@ function checkSizes(items: readonly TransactWriteItem[]): void {
       const limit = `${max} bytes in a ${what}; found ${found} bytes`;
       throw new WaitstateError('RECORD_TOO_LARGE', `DynamoDB takes at most ${limit}. Nothing was written.`);
     }
-}
-
-/** Returns when an earlier attempt of the commit was applied, and throws otherwise. */
-function throwUnlessApplied(writes: readonly Write[], error: unknown, isRetry: boolean): void {
-  const reasons = cancellationReasons(error);
-  if (!reasons) throw error;
-  const found = new Map<number, StoredRecord | undefined>();
-  const otherErrors: Error[] = [];
-  for (const [index, { Code = 'None', Message, Item }] of reasons.entries()) {
-    if (Code === 'ConditionalCheckFailed') found.set(index, Item?.pk && Item.m && toRecord(Item));
-    else if (Code !== 'None') otherErrors.push(toAwsError(Code, Message, error));
-  }
-  if (isRetry && wasApplied(writes, found)) return;
-  // On the first attempt a failed condition is final, even when other items met a transient error: `found` has only
-  // failed conditions. On a retry, the item with the transient error may be the one that proves the commit applied.
-  const transientError = otherErrors.find(isTransient);
-  if (found.size > 0 && !(isRetry && transientError)) throw new ConditionFailedError(found, error);
-  throw (
-    otherErrors.find((other) => !isTransient(other)) ??
-    transientError ??
-    toAwsError('TransactionConflict', 'No reason given', error)
-  );
-}
-
-function cancellationReasons(error: unknown): CancellationReason[] | undefined {
-  const { Item, CancellationReasons = [] } = Object(error) as Pick<CancellationReason, 'Item'> & {
-    CancellationReasons?: CancellationReason[];
-  };
-  if (errorName(error) === 'ConditionalCheckFailedException') return [{ Code: 'ConditionalCheckFailed', Item }];
-  return errorName(error) === 'TransactionCanceledException' ? CancellationReasons : undefined;
-}
-
-// A transaction is all or nothing, so one stored put proves the whole commit. Without puts, every removed record must
-// be gone.
-function wasApplied(writes: readonly Write[], found: ReadonlyMap<number, StoredRecord | undefined>): boolean {
-  if (writes.some((write) => 'put' in write)) {
-    return writes.some((write, index) => 'put' in write && found.get(index)?.revision === write.put.revision);
-  }
-  return writes.every(({ when }, index) => found.get(index) === undefined && found.has(index) === (when !== 'absent'));
 }

@@ -2,6 +2,7 @@ import { DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/c
 import { type AwsRetryOptions, createAwsCall } from '../aws/aws-calls.ts';
 import { decodeCursor } from '../paging.ts';
 import type { Page, PageOptions, RecordStore, StoredRecord } from '../ports.ts';
+import { clockDifference, withClockDifference } from './clock-difference.ts';
 import { createCommit } from './commit.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { type Item, textAttribute, toListedRecordIfValid, toRecord } from './items.ts';
@@ -15,15 +16,22 @@ export interface DynamoRecordStoreOptions extends AwsRetryOptions {
    * @default a client from the environment, created on first use
    */
   readonly client?: DynamoClient;
+  /** The clock that is compared with that of DynamoDB. @default Date.now */
+  readonly clock?: () => number;
 }
 
 /** Records in one DynamoDB table, as `TABLE` defines it. */
-export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordStoreOptions): RecordStore {
+export function dynamoRecordStore({
+  table,
+  client,
+  clock = Date.now,
+  ...retries
+}: DynamoRecordStoreOptions): RecordStore {
   let ownClient: DynamoDBClient | undefined;
+  const difference = clockDifference();
   const call = createAwsCall(() => {
-    if (client) return client;
-    ownClient = new DynamoDBClient(CLIENT_CONFIG);
-    return ownClient;
+    if (!client) ownClient = new DynamoDBClient(CLIENT_CONFIG);
+    return withClockDifference((client ?? ownClient) as DynamoClient, difference, clock);
   }, retries);
   const resource = `DynamoDB table "${table}"`;
 
@@ -46,6 +54,7 @@ export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordSto
     compressesSmallBodies: true,
     supportsForeignWrites: true,
     removesExpired: true,
+    clockAheadMs: difference.aheadMs,
 
     read: createRead(call, table, resource),
 

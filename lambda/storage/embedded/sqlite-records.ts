@@ -41,6 +41,7 @@ export function sqliteRecordStore(options: { readonly folder: string; readonly b
   return {
     maxInlineBytes: INLINE_BYTES,
     compressesSmallBodies: false,
+    clockAheadMs: () => 0,
     read: (partition, keys) => withTable((table) => table.read(partition, keys)),
     range: (partition, page = {}) => withTable((table) => takePage(table.range(partition, page), page.limit)),
     list: (list, group, page = {}) => withTable((table) => takePage(table.list(list, group, page), page.limit)),

@@ -28,6 +28,7 @@ export function recordCalls(
     records: {
       maxInlineBytes: records.maxInlineBytes,
       compressesSmallBodies: records.compressesSmallBodies,
+      clockAheadMs: records.clockAheadMs,
       read: noted('read', records.read),
       range: noted('range', records.range),
       list: noted('list', records.list),
