@@ -29,6 +29,8 @@ export interface Break {
   readonly commitsLater?: true;
   /** Whether the sender of an early signal does not see that the run has started. */
   readonly hidesStart?: true;
+  /** Whether a process relies on its own clock instead of that of the storage. */
+  readonly trustsOwnClock?: true;
 }
 
 /** The guards that can be disabled, by name. */
@@ -72,6 +74,8 @@ export const BREAKS: Readonly<Record<string, Break>> = {
   reply: { write: ({ write, home }) => (recordOf(write)?.partition === home ? write : undefined) },
   /** A signal that is sent again counts as another signal. */
   'signal-id': { write: (context) => (recordOf(context.write)?.key.startsWith('i') ? undefined : context.write) },
+  /** A process whose clock is wrong does not notice. */
+  clock: { trustsOwnClock: true },
   /** A confirmed commit may still be lost. */
   durable: { commitsLater: true },
 };

@@ -79,6 +79,7 @@ export class Deliveries {
     world.note(process, `is invoked for ${delivery.run} as ${by}`);
     const until = process.clock.now() + world.functionMs - MARGIN_MS;
     process.deadline = until;
+    world.ledger.invocations.set(by, process);
     container
       .agents(delivery.agent ?? '')
       .invoke(delivery, { by, until })

@@ -27,6 +27,9 @@ const KINDS = [
   'process pauses',
 ] as const satisfies readonly Fault[];
 
+/** How wrong a clock may be: seconds, minutes, or hours, with which a process refuses to claim. */
+const MAX_WRONG_MS = [10_000, 180_000, 900_000, 6 * 3_600_000] as const;
+
 /** The faults of a seed: each kind is frequent, rare or absent, and their total number is limited. */
 export class Faults {
   left: number;
@@ -37,6 +40,8 @@ export class Faults {
   readonly doubleDeliveries: number;
   readonly lagMs: number;
   readonly skewMs: number;
+  /** The share of processes whose clock is wrong by seconds to hours. */
+  readonly wrongClocks: number;
 
   constructor(chance: Chance) {
     this.#chance = chance;
@@ -48,6 +53,7 @@ export class Faults {
     this.doubleDeliveries = rate(0.6);
     this.lagMs = chance.happens(0.7) ? 0 : chance.between(100, 90_000);
     this.skewMs = chance.happens(0.5) ? 0 : chance.between(0, 300);
+    this.wrongClocks = chance.happens(0.6) ? 0 : chance.next();
   }
 
   /** The fault of this request, if any. */
@@ -78,7 +84,15 @@ export class Faults {
     return this.#chance.happens(this.doubleDeliveries);
   }
 
+  /** How far the clock of a process is ahead. */
   skew(): number {
+    if (!this.#chance.happens(this.wrongClocks)) return this.smallSkew();
+    const maxMs = this.#chance.one(MAX_WRONG_MS);
+    return this.#chance.between(-maxMs, maxMs);
+  }
+
+  /** How far a clock is ahead that is synchronized. */
+  smallSkew(): number {
     return this.#chance.between(-this.skewMs, this.skewMs);
   }
 

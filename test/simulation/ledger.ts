@@ -44,6 +44,8 @@ export interface SentSignal {
 /** What agents, people and services observed, independent of the storage. */
 export class Ledger {
   readonly executions: Execution[] = [];
+  /** The process that each invocation runs in, by the id of the invocation. */
+  readonly invocations = new Map<string, Process>();
   readonly sightings: Sighting[] = [];
   /** The execution that each move of a run last saw. */
   readonly seen = new Map<string, number>();

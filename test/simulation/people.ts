@@ -59,8 +59,9 @@ export class People {
       lists[i % senders]?.push(sent);
       this.#world.ledger.signals.push(sent);
     }
+    // Early signals are ordered by time. Two processes of a sender know it to the millisecond only if it is synchronized.
     for (const list of lists)
-      this.#send(agent, list, after + this.#chance.between(0, spreadMs), this.#world.faults.skew());
+      this.#send(agent, list, after + this.#chance.between(0, spreadMs), this.#world.faults.smallSkew());
   }
 
   #send(agent: string, [sent, ...rest]: readonly SentSignal[], after: number, skewMs: number): void {

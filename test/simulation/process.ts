@@ -5,6 +5,8 @@ import type { Timeline } from './timeline.ts';
 export class Process {
   readonly name: string;
   readonly clock: Clock;
+  /** How far its clock is ahead. */
+  readonly skewMs: number;
   dead = false;
   /** Whether a fault hit it, so that its results may be lost. */
   wasDisturbed = false;
@@ -19,6 +21,7 @@ export class Process {
   constructor(name: string, timeline: Timeline, skewMs: number) {
     this.name = name;
     this.#timeline = timeline;
+    this.skewMs = skewMs;
     this.clock = {
       now: () => timeline.now + skewMs,
       sleep: (milliseconds, signal, isDeadline) => {

@@ -5,6 +5,7 @@ import { parsePartition, toPartition } from '../../lambda/core/ids.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import { HEAD_KEY } from '../../lambda/storage/keys.ts';
 import type { Write } from '../../lambda/storage/ports.ts';
+import { checkClaimTime, checkRequestTime, checkStartTime } from './checks/clocks.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { ApproverMeta } from './people.ts';
 import { keyOf } from './truth.ts';
@@ -80,6 +81,8 @@ export class Watch {
     const { run, tenant } = parsePartition(partition);
     const before = this.heads.get(run);
     this.heads.set(run, head);
+    if (before) checkClaimTime(this.#world, run, before, head);
+    else checkStartTime(this.#world, run, head);
     if (!before) this.#listener.started(run, head);
     if (head.status === 'ENDING' && before?.status !== 'ENDING') this.#listener.ending(run, head);
     if (head.status === 'FAILED' && before?.status !== 'FAILED') this.#listener.failed(run, head);
@@ -98,6 +101,7 @@ export class Watch {
       // The head is in the same commit, but may be a later write.
       queueMicrotask(() => {
         const head = this.heads.get(run);
+        checkRequestTime(this.#world, run, Number(meta.requestedAt));
         if (head)
           this.#listener.requested(run, head, decodeURIComponent(key.slice(1)), meta as unknown as ApproverMeta);
       });
