@@ -44,6 +44,8 @@ export interface SceneOptions {
   readonly origins?: readonly string[];
   /** Whether the stream filters apply. @default false: stream handlers receive all records */
   readonly filtered?: boolean;
+  /** How far the clock of the handlers is ahead of the table's. @default 0 */
+  readonly clockAheadMs?: number;
   /** @default collects logs and counts metrics in memory */
   readonly telemetry?: (handler: HandlerName) => Telemetry;
 }
@@ -55,7 +57,8 @@ const AGENTS = {
 
 /** All handlers on the local engines, with a fake Lambda, bus and topic that record what they receive. */
 export async function handlerScene(options: SceneOptions = {}) {
-  const { agents = AGENTS, keys, publishes = true, filtered = false, identify = () => undefined } = options;
+  const { agents = AGENTS, keys, publishes = true, filtered = false, clockAheadMs = 0 } = options;
+  const { identify = () => undefined } = options;
   const counts = new Map<Metric, number>();
   const logged: string[] = [];
   const recording: Telemetry = {
@@ -70,7 +73,10 @@ export async function handlerScene(options: SceneOptions = {}) {
   const [table, bucket] = await Promise.all([freshTable(client), freshBucket(s3)]);
   const nextRecords = await streamOf(client, table);
   const clock = new TestClock(Date.parse('2026-03-01T10:00:00Z'));
-  const storage = { records: dynamoRecordStore({ table, client }), payloads: s3PayloadStore({ bucket, client: s3 }) };
+  const storage = {
+    records: dynamoRecordStore({ table, client, clock: () => Date.now() + clockAheadMs }),
+    payloads: s3PayloadStore({ bucket, client: s3 }),
+  };
   const contexts = contextFactory(storage, { clock: () => clock.now(), writer: 'scene', ...(keys && { keys }) });
   const sent: Sent = { invocations: [], events: [], messages: [] };
   const behind = new Map<string, Invoked>();

@@ -53,6 +53,13 @@ describe('sweep', () => {
     expect([...scene.counts.keys()]).toEqual([]);
   });
 
+  it('logs and counts that its clock is wrong', async () => {
+    const scene = await handlerScene({ clockAheadMs: 600_000 });
+    await scene.sweep();
+    expect(Math.abs((scene.counts.get('ClockDifferenceSeconds') ?? 0) - 600)).toBeLessThan(20);
+    expect(scene.logged.filter((line) => line.includes('"level":"warn"') && line.includes('clock'))).toHaveLength(1);
+  });
+
   it('continues if single runs fail, logs them, and retries them with backoff', async () => {
     const scene = await handlerScene();
     await start(scene, 'lost', 'nobody');
