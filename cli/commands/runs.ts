@@ -14,6 +14,7 @@ export interface RunsOptions extends CommonOptions {
   readonly agent?: string;
   readonly owner?: string;
   readonly tag?: string;
+  readonly step?: string | number;
   readonly id?: string;
   readonly since?: Date;
   readonly until?: Date;
@@ -28,8 +29,8 @@ const DEFAULT_LIMIT = 20;
 export async function runs(session: Session, options: RunsOptions): Promise<void> {
   const { operator } = await session.openTarget();
   if (options.count) return countRuns(session, operator);
-  const { status, agent, owner, tag, id, since, until } = options;
-  const query = omitUndefined({ status, agent, owner, tag, id, since, until });
+  const { status, agent, owner, tag, step, id, since, until } = options;
+  const query = omitUndefined({ status, agent, owner, tag, step, id, since, until });
   const limit = options.all ? Infinity : (options.limit ?? DEFAULT_LIMIT);
   const { terminal, isJson } = session;
   if (isJson) {

@@ -5,7 +5,7 @@ import type { RunsOptions } from '../commands/runs.ts';
 import type { ShowOptions } from '../commands/show.ts';
 import type { StateOptions } from '../commands/state.ts';
 import type { CommonOptions, RunInSession } from '../session.ts';
-import { appendValue, parsePositiveInteger, parseStatuses, parseTime } from './parse-arguments.ts';
+import { appendValue, parsePositiveInteger, parseStatuses, parseStep, parseTime } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that only read. */
@@ -20,6 +20,7 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
         .option('-a, --agent <name>', 'only runs of this agent')
         .option('-o, --owner <owner>', 'only runs of this owner')
         .option('-t, --tag <tag>', 'only runs with this tag')
+        .option('--step <step>', 'only runs that failed, wait or ended at this step: its name, or its number', parseStep)
         .option('--id <text>', 'only runs whose id contains this text')
         .option('--since <time>', 'only runs updated since: a date, or how long ago, such as 2h', parseTime)
         .option('--until <time>', 'only runs updated before, in the same form', parseTime)
@@ -28,6 +29,7 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
         .option('--count', 'count the runs of each status instead'),
     ),
     'waitstate runs --status failed --since 1d',
+    'waitstate runs --status failed --step "book flight"',
     'waitstate runs --agent travel --all --json | jq -r .run',
     'waitstate runs --count',
   ).action((options: RunsOptions) =>

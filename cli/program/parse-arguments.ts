@@ -46,6 +46,9 @@ export function parseStatuses(text: string, before: readonly Status[] = []): rea
   return [...before, ...statuses];
 }
 
+/** Parses a step: its number, or its name. */
+export const parseStep = (text: string): string | number => (/^\d{1,9}$/.test(text) ? Number(text) : text);
+
 /** Parses a checkpoint: its version, or its name. */
 export const parseCheckpoint = (text: string): CheckpointSelector =>
   /^[1-9]\d*$/.test(text) ? Number(text) : { name: text };

@@ -97,7 +97,10 @@ export interface RunSummary {
   readonly agent?: string;
   readonly owner?: string;
   readonly tags: readonly string[];
-  /** The checkpoint at which the status last changed; later steps do not update lists. */
+  /**
+   * The checkpoint at which the status last changed, and its step; later steps do not update lists. For a failed run,
+   * this is the step that failed, also when its steps were undone or other branches completed steps after it.
+   */
   readonly statusChange: { readonly version: number; readonly step?: string; readonly stepNumber: number };
   readonly createdAt: Date;
   readonly updatedAt: Date;

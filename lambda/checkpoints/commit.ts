@@ -1,5 +1,6 @@
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
+import { hasEnded, type Status } from '../core/status.ts';
 import { MAX_VERSION, nameKey } from '../storage/keys.ts';
 import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
@@ -22,7 +23,20 @@ import { StaleVersionError } from './stale-version-error.ts';
 
 /** Changed fields of the head; undefined removes a field. */
 export type HeadChange = Partial<
-  Pick<HeadMeta, 'agent' | 'owner' | 'tags' | 'parent' | 'retentionMs' | 'key' | 'shredded' | 'deletedUntil' | 'work'>
+  Pick<
+    HeadMeta,
+    | 'agent'
+    | 'owner'
+    | 'tags'
+    | 'parent'
+    | 'retentionMs'
+    | 'key'
+    | 'shredded'
+    | 'deletedUntil'
+    | 'work'
+    | 'step'
+    | 'stepNumber'
+  >
 >;
 
 /**
@@ -76,9 +90,7 @@ export function createHeadMove(
   const toHeadChange = typeof update === 'function' ? update : () => update;
   const { meta, version, hash } = record;
   const lastUsed = lastUsedAt(meta);
-  // A status change without a step belongs to the previous step.
-  const step = meta.step ?? before.record.meta.step;
-  const movedFields = { version, hash, stepNumber: meta.stepNumber, step };
+  const movedFields = { version, hash, stepNumber: meta.stepNumber };
   if ('newRun' in before.head) {
     const newHead = {
       ...before.head.newRun,
@@ -86,6 +98,7 @@ export function createHeadMove(
       updatedAt: lastUsed,
       parent: meta.parent,
       ...movedFields,
+      step: meta.step,
     };
     const head = { ...newHead, status: meta.status, ...toHeadChange({ ...newHead, status: meta.status }) };
     return async () => head;
@@ -102,6 +115,7 @@ export function createHeadMove(
     const head = {
       ...current,
       ...movedFields,
+      ...(await stepOfStatus(at, before.record, record, current, status)),
       ...toHeadChange(current),
       status,
       updatedAt: Math.max(lastUsed, current.updatedAt),
@@ -109,6 +123,28 @@ export function createHeadMove(
     if (head.owner === current.owner || !head.key) return head;
     return { ...head, key: await (await importRunKey()).rewrapKey(at, current, head.owner) };
   };
+}
+
+/** The step of a head that moves: a status change without a step belongs to the step before it. */
+async function stepOfStatus(
+  at: RunContext,
+  { meta: before }: Predecessor['record'],
+  record: CheckpointRecord,
+  current: HeadMeta,
+  status: Status,
+): Promise<Pick<HeadMeta, 'step' | 'stepNumber'>> {
+  const { meta } = record;
+  const { kind, stepNumber } = meta;
+  // The name of a step is content, and a tombstone has none.
+  if (kind === 'delete') return { step: undefined, stepNumber };
+  // A run that undoes its steps, or is pruned, stays at the step at which it failed.
+  const isUndoing = current.status === 'ENDING' && (status === 'ENDING' || hasEnded(status));
+  if (isUndoing || kind === 'prune' || kind === 'shred') return { step: current.step, stepNumber: current.stepNumber };
+  if (meta.step !== undefined) return { step: meta.step, stepNumber };
+  const known = [before, current].find((each) => each.step !== undefined && each.stepNumber === stepNumber);
+  const isFound = known !== undefined || stepNumber === 0;
+  const step = isFound ? known?.step : await (await import('./lists/find-step.ts')).findStep(at, record);
+  return { step, stepNumber };
 }
 
 /** The name of a new checkpoint. */

@@ -1,5 +1,5 @@
 import { invalidInput } from '../core/invalid-input.ts';
-import { operationName } from '../runtime/journal/identity.ts';
+import { operationName } from '../core/operation-name.ts';
 import type { Probe, StepPhase } from '../runtime/runtime.ts';
 import { currentProcess, TestProcess } from './test-process.ts';
 

@@ -43,6 +43,9 @@ describe('waitstate runs', () => {
     [['-s', 'waiting-for-signal'], ['trip-42']],
     [['--owner', 'user:ann'], ['trip-41']],
     [['--tag', 'spring'], ['trip-41']],
+    [['--status', 'failed', '--step', 'search flights'], ['trip-43']],
+    [['--status', 'failed', '--step', '1'], ['trip-43']],
+    [['--status', 'failed', '--step', 'pay'], []],
     [
       ['--id', '-4', '--agent', 'travel', '--limit', '2'],
       ['trip-44', 'trip-42'],

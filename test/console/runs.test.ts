@@ -11,7 +11,8 @@ import { textOf, unescaped, wholePage } from './well-formed.ts';
 const jobs = agent({
   name: 'jobs',
   async run(ctx, { fails }: { fails?: boolean }) {
-    if (fails) throw new Error('No.');
+    await ctx.step('begin', () => 1, { undo: () => {} });
+    if (fails) await ctx.step('check', () => Promise.reject(new Error('No.')), { retry: { maxAttempts: 1 } });
     return ctx.waitForSignal('go');
   },
 });
@@ -20,7 +21,7 @@ const ids = (page: string): readonly string[] =>
   [...page.matchAll(/data-key="run:([^"]*)"/g)].map(([, id = '']) => unescaped(id));
 
 describe('the list of runs', () => {
-  it('is filtered by status, agent, owner, tag, time and part of the id', async () => {
+  it('is filtered by status, agent, owner, tag, step, time and part of the id', async () => {
     const { start, get, skip } = consoleScene(jobs);
     await start({}, { id: 'old', owner: 'ann' });
     await skip({ days: 3 });
@@ -31,6 +32,9 @@ describe('the list of runs', () => {
     expect(await found('status=FAILED')).toEqual(['failed-1']);
     expect(await found('owner=ann')).toEqual(['failed-1', 'old']);
     expect(await found('tag=beta')).toEqual(['failed-1']);
+    expect(await found('step=check')).toEqual(['failed-1']);
+    expect(await found('status=FAILED&step=2')).toEqual(['failed-1']);
+    expect(await found('step=begin&status=FAILED')).toEqual([]);
     expect(await found('agent=jobs&period=24h')).toEqual(['fresh-1', 'failed-1']);
     expect(await found('agent=other')).toEqual([]);
     expect(await found('id=d-1')).toEqual(['failed-1']);

@@ -70,7 +70,14 @@ export const RUN_ROUTES: readonly Route[] = [
       agent: Name.optional(),
       owner: Name.optional(),
       tag: Name.optional(),
-      step: z.string().min(1).max(1000).optional().describe('The name of the step at which the status last changed'),
+      step: z
+        .string()
+        .min(1)
+        .max(1000)
+        .optional()
+        .describe(
+          'The step at which the status last changed; for a failed run, the step that failed: its name (`book`), or its id (`trips[1]/book`)',
+        ),
       stepNumber: z.int().min(0).optional().describe('The number of that step, instead of its name'),
       id: z.string().min(1).max(256).optional().describe('Only runs whose id contains this text'),
       since: Timestamp.optional().describe('Changed at or after this time'),

@@ -1,6 +1,7 @@
 import { isWaitstateError } from '../../core/errors.ts';
 import { escapeId, parsePartition } from '../../core/ids.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
+import { operationName } from '../../core/operation-name.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { STATUSES, type Status } from '../../core/status.ts';
 import { toDuration } from '../../core/to-duration.ts';
@@ -20,7 +21,10 @@ export interface RunFilter {
   readonly agent?: string;
   readonly owner?: string;
   readonly tag?: string;
-  /** The step, by name or number, at which the run's status last changed. */
+  /**
+   * The step, by name or number, at which the run's status last changed; for a failed run, the step that failed. A
+   * step in a branch is found by its name (`book`) and by its id (`trips[1]/book`).
+   */
   readonly step?: string | number;
   /** Runs last written at or after `since` and before `until`. */
   readonly since?: Date;
@@ -113,8 +117,16 @@ function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[],
     (agent === undefined || head.agent === agent) &&
     (owner === undefined || head.owner === owner) &&
     (tag === undefined || head.tags?.includes(tag) === true) &&
-    (step === undefined || (typeof step === 'number' ? head.stepNumber : head.step) === step)
+    (step === undefined || isAtStep(head, step))
   );
+}
+
+function isAtStep({ step, stepNumber, work }: HeadMeta, wanted: string | number): boolean {
+  if (typeof wanted === 'number') return stepNumber === wanted;
+  if (step === wanted || !work) return step === wanted;
+  // An agent can complete or fail several steps with one checkpoint. A name can have a comma, too.
+  const ids = step === undefined ? [] : [step, ...step.split(', ')];
+  return ids.some((id) => id === wanted || operationName(id) === wanted);
 }
 
 type ListedHead = Omit<ListedRun, 'isMatch'>;

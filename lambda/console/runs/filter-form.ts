@@ -6,12 +6,12 @@ import { isFiltered, PERIOD_LABELS, type RunsForm } from './runs-query.ts';
 /** The filters of the list of runs. The form uses GET, so each search has a URL. */
 export function filterForm(form: RunsForm, agents: readonly string[]): Html {
   const { status, ...others } = form;
-  const field = (name: 'id' | 'agent' | 'owner' | 'tag', label: string, placeholder = '') =>
+  const field = (name: 'id' | 'agent' | 'owner' | 'tag' | 'step', label: string, placeholder = '') =>
     html`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${form[name] ?? ''}" placeholder="${placeholder}" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false"${name === 'agent' && html` list="agents"`}></div>`;
   return html`<details class="filter"${isFiltered(others) && html` open`}><summary>Search</summary>
 <form method="get" action="${PATHS.runs}" role="search" aria-label="Runs" class="filters">
 ${status && html`<input type="hidden" name="status" value="${status}">`}
-${field('id', 'Run', 'part of the id')}${field('agent', 'Agent')}${field('owner', 'Owner')}${field('tag', 'Tag')}
+${field('id', 'Run', 'part of the id')}${field('agent', 'Agent')}${field('owner', 'Owner')}${field('tag', 'Tag')}${field('step', 'Step', 'name or number')}
 <div><label for="period">Last change</label><select id="period" name="period"><option value="">Any time</option>${Object.entries(
     PERIOD_LABELS,
   ).map(

@@ -8,6 +8,8 @@ export interface RunsForm {
   readonly agent?: string;
   readonly owner?: string;
   readonly tag?: string;
+  /** The name or the number of a step. */
+  readonly step?: string;
   readonly id?: string;
   readonly period?: Period;
   /** To the minute, UTC: `2026-11-17T16:45`. */
@@ -32,6 +34,7 @@ const PERIOD_MS: Readonly<Record<Period, number>> = {
   '30d': 720 * HOUR_MS,
 };
 
+const STEP_NUMBER = /^\d{1,9}$/;
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
 
 /** Parses the filters in a URL; ignores invalid ones. */
@@ -47,6 +50,7 @@ export function parseRunsForm(given: URLSearchParams): RunsForm {
     agent: text('agent'),
     owner: text('owner'),
     tag: text('tag'),
+    step: text('step'),
     id: text('id'),
     period: period !== undefined && Object.hasOwn(PERIOD_LABELS, period) ? (period as Period) : undefined,
     from: moment('from'),
@@ -55,9 +59,10 @@ export function parseRunsForm(given: URLSearchParams): RunsForm {
 }
 
 /** The query for the operator. */
-export function toRunsQuery({ period, from, to, ...form }: RunsForm, now: Date): RunsQuery {
+export function toRunsQuery({ period, from, to, step, ...form }: RunsForm, now: Date): RunsQuery {
   const since = from ? new Date(`${from}Z`) : period && new Date(now.getTime() - PERIOD_MS[period]);
-  return { ...form, ...omitUndefined({ since, until: to ? new Date(`${to}Z`) : undefined }) };
+  const until = to ? new Date(`${to}Z`) : undefined;
+  return { ...form, ...omitUndefined({ since, until, step: step && STEP_NUMBER.test(step) ? Number(step) : step }) };
 }
 
 /** Whether any filter is set. */

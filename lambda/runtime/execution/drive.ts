@@ -12,6 +12,7 @@ import { Invocation } from '../invocation/invocation.ts';
 import type { InvocationEnd } from '../invocation/invocation-end.ts';
 import { Superseded } from '../invocation/write-queue.ts';
 import { type Entry, entryOf, isUndoable, needsCleanup } from '../journal/entries.ts';
+import { findFailedStep } from '../journal/failed-step.ts';
 import { Scope } from '../journal/identity.ts';
 import { createContext } from '../operations/create-context.ts';
 import { abandonWaits } from '../operations/wait-operations.ts';
@@ -128,17 +129,20 @@ async function failRun(invocation: Invocation, thrown: unknown): Promise<void> {
   const error = toError(thrown);
   const failedOperations = findFailedOperations(invocation, thrown);
   const entry: Entry = { kind: 'result', error, ...(failedOperations.length > 0 && { failedOperations }) };
+  const { stepNumber } = invocation.writer.loaded.record.meta;
+  const failedAt = findFailedStep(invocation.journal, failedOperations, stepNumber);
   const isNonDeterministic = isWaitstateError(error, 'STEP_MISMATCH');
   const needsUndo = !isNonDeterministic && [...invocation.journal.values()].some(needsCleanup);
   invocation.pendingWaits.stopAll();
   try {
     if (!needsUndo) {
-      await recordEnd(invocation, { status: 'FAILED', entries: [['@error', entry]] });
+      await recordEnd(invocation, { status: 'FAILED', entries: [['@error', entry]], failedAt });
       return invocation.finish('FAILED');
     }
     await invocation.record({
       status: 'ENDING',
       entries: [['@error', entry]],
+      failedAt,
       sideWrites: () => withdrawWritesById(invocation.at, invocation.work.approvals ?? [], 'The run has failed.'),
       work: (work) => ({ ...work, ending: 'FAILED', approvals: undefined }),
     });

@@ -1,12 +1,12 @@
 import { decodeResult } from '../../checkpoints/engine.ts';
 import { WaitstateError } from '../../core/errors.ts';
+import { operationName } from '../../core/operation-name.ts';
 import { cancelRun, runCancelled } from '../control/run-control.ts';
 import type { StepContext } from '../definition/agent-context.ts';
 import { toError } from '../definition/agent-errors.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import { Superseded } from '../invocation/write-queue.ts';
 import { type Entry, hasSettled, isUndoable, type StepEntry } from '../journal/entries.ts';
-import { operationName } from '../journal/identity.ts';
 import { runOrReplay } from '../operations/step.ts';
 import { recordEnd } from './record-end.ts';
 

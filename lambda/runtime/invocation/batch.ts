@@ -4,6 +4,8 @@ import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import type { JournalChange } from '../journal/append-entries.ts';
 import type { Entry } from '../journal/entries.ts';
+import type { FailedStep } from '../journal/failed-step.ts';
+import { joinNames } from '../journal/join-names.ts';
 
 /** Something to record with the next checkpoint. */
 export interface BatchItem {
@@ -33,6 +35,8 @@ export interface BatchItem {
   readonly work?: (work: RuntimeMeta) => RuntimeMeta;
   /** The new status of the run. */
   readonly status?: Status;
+  /** The step at which the run failed, as lists show it. */
+  readonly failedAt?: FailedStep | undefined;
   /** Whether the run may suspend with this write, because no code of the agent continues after it. */
   readonly allowsSuspend?: boolean;
 }
@@ -114,17 +118,6 @@ export const UNDONE_LABEL = 'undone';
 export const WAITS_LABEL = 'waits';
 
 const UNDO_PREFIX = '@undo:';
-
-const MAX_NAMES_CHARACTERS = 256;
-
-/** All names; those that do not fit are counted. */
-function joinNames(names: readonly string[]): string {
-  const join = (count: number): string =>
-    names.slice(0, count).join(', ') + (count < names.length ? ` and ${names.length - count} more` : '');
-  let count = names.length;
-  while (count > 1 && join(count).length > MAX_NAMES_CHARACTERS) count -= 1;
-  return join(count).slice(0, MAX_NAMES_CHARACTERS);
-}
 
 // A transaction takes at most 100 writes, and the checkpoint itself needs some of them.
 const MAX_SIDE_WRITES = 95;

@@ -122,7 +122,10 @@ export class RunWriter {
       // The head that this process knows may be older than the events it has read; then the commit finds the newer one.
       if (suspension && before.eventCount > seenEventCount) throw new UnreadEvent(before.eventCount);
       const changed = items.reduce((work, item) => item.work?.(work) ?? work, before);
-      return { work: suspension ? suspension.work(changed) : changed };
+      return {
+        work: suspension ? suspension.work(changed) : changed,
+        ...items.find(({ failedAt }) => failedAt)?.failedAt,
+      };
     };
     this.loaded = await appendEntries(this.#at, this.loaded, {
       ...mergeItems(items, suspension !== undefined),

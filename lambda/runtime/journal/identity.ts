@@ -73,9 +73,5 @@ function escapeKey(key: unknown): string {
 /** The path of the scope that an operation belongs to: `trips[3]/` for `trips[3]/search`. */
 export const pathOf = (id: string): string => id.slice(0, id.lastIndexOf('/') + 1);
 
-/** The name of the operation with an id: `search` for `trips[3]/search:paris#2`. */
-export const operationName = (id: string): string =>
-  decodeURIComponent((id.split('/').at(-1) ?? '').replace(/[#:].*$/, ''));
-
 /** A short hash of a text: 96 bits of SHA-256. */
 export const shortHash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16);

@@ -1,12 +1,13 @@
 import { toMilliseconds } from '../../core/duration.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
+import { operationName } from '../../core/operation-name.ts';
 import type { StepContext, StepOptions } from '../definition/agent-context.ts';
 import { agentMisuse, toError } from '../definition/agent-errors.ts';
 import { checkRetryPolicy, retryDelayMs } from '../definition/retry-policy.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import { type Entry, hasSettled, type SmallEntry, type StepEntry } from '../journal/entries.ts';
-import { operationName, type Scope } from '../journal/identity.ts';
+import type { Scope } from '../journal/identity.ts';
 
 /** Waits up to this long stay in the process: suspending and starting a function again would cost more. */
 export const MAX_IN_PROCESS_WAIT_MS = 10_000;

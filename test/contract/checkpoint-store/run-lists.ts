@@ -163,6 +163,19 @@ export function runListsContract(open: OpenStores): void {
       await expectRuns(stores, { status: 'FAILED', step: 'book flight' }, ['a']);
     });
 
+    test('finds a run by its last step when later checkpoints had none', async () => {
+      const stores = open();
+      const { store } = stores;
+      const saver = store();
+      await saver.save({ run: 'a', state: 1 });
+      await saver.save({ run: 'a', state: 2, step: 'book flight' });
+      await saver.save({ run: 'a', state: 3 });
+      await saver.save({ run: 'a', state: 4 });
+      await saver.save({ run: 'a', state: 5, status: 'FAILED' });
+      await expectRuns(stores, { status: 'FAILED', step: 'book flight' }, ['a']);
+      await expectRuns(stores, { status: 'FAILED', step: 1 }, ['a']);
+    });
+
     test('has no deleted or expired run', async () => {
       const stores = open();
       const { store, clock } = stores;
