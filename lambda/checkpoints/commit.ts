@@ -16,6 +16,7 @@ import {
   randomId,
   readCheckpoint,
   readHead,
+  readName,
   toCheckpointSummary,
 } from './format/records.ts';
 import { runDeleted, runNotFound, runShredded } from './run-errors.ts';
@@ -170,10 +171,11 @@ export async function commitCheckpoint(
   moveName: NameMove | undefined,
   sideWrites: readonly Write[] = [],
 ): Promise<HeadRecord | 'already written'> {
+  let naming = moveName;
   let current = 'newRun' in before.head ? undefined : before.head;
   for (let attempt = 1; ; attempt++) {
     const head = moveHead && headRecord(at.partition, await moveHead(current?.meta));
-    const name = moveName && (await nameWrite(at, record, moveName));
+    const name = naming && (await nameWrite(at, record, naming));
     const writes: Write[] = [{ put: record.stored, when: 'absent' }];
     const headIndex = head
       ? writes.push({ put: head.stored, when: current ? { revision: current.revision } : 'absent' }) - 1
@@ -193,7 +195,11 @@ export async function commitCheckpoint(
             new Map(failedSideWrites.map(([index, found]) => [index - sideIndex, found])),
             error,
           );
-        if (!moveName?.replace) throw nameTaken(at, record);
+        const holder = error.found.get(sideIndex - 1);
+        if (naming && !naming.replace) {
+          if (!holder || !readName(holder).pruned) throw nameTaken(at, record);
+          naming = { ...naming, replace: true };
+        }
       }
       // The version is still free, but the head changed or the name moved. Apply our change on top of that.
       if (error.found.has(headIndex)) current = readCurrentHead(at, current, error.found.get(headIndex));

@@ -31,10 +31,13 @@ export async function findSelected(at: RunContext, selector: CheckpointSelector)
   if (range.at(-1)?.key !== versionKey(version)) {
     throw damagedError(describeRecord(stored), `checkpoint ${version} with this name is missing`);
   }
-  const records = range.map((record) => checkNotPruned(at, readCheckpoint(record)));
+  const all = range.map(readCheckpoint);
   // The name record is not authenticated, but the checkpoint is.
-  if (records.at(-1)?.meta.name !== parsed.name)
+  if (all.at(-1)?.meta.name !== parsed.name)
     throw damagedError(describeRecord(stored), `checkpoint ${version} has a different name`);
+  // The named checkpoint comes first, because its version is the one to report.
+  const [named, ...before] = all.toReversed().map((record) => checkNotPruned(at, record));
+  const records = [...before.toReversed(), ...(named ? [named] : [])];
   return { head, records };
 }
 

@@ -142,6 +142,8 @@ export interface RuntimeMeta {
 export interface NameMeta {
   readonly version: number;
   readonly anchor: number;
+  /** Whether a prune emptied the checkpoint, so that another checkpoint can take the name. */
+  readonly pruned?: true;
 }
 
 // The first character of metadata is the version of this format.

@@ -3,7 +3,8 @@ import type { Write } from '../../storage/ports.ts';
 
 import type { RunContext } from '../context.ts';
 import { prunedRecord } from '../format/emptied-record.ts';
-import { type CheckpointRecord, lastUsedAt } from '../format/records.ts';
+import { encodeMeta } from '../format/meta.ts';
+import { type CheckpointRecord, lastUsedAt, randomId } from '../format/records.ts';
 import { readNewest } from '../read-head.ts';
 import { retryOnConflict } from '../retry-on-conflict.ts';
 import { runNotFound } from '../run-errors.ts';
@@ -51,17 +52,17 @@ export async function prune(at: RunContext, options: PruneOptions): Promise<Prun
     const isKept = ({ version }: CheckpointRecord) => kept.has(version);
     const toPrune = checkpoints.filter((record) => !isKept(record) && !record.meta.emptied);
     if (toPrune.length === 0) {
-      // Removes names that a crashed prune left behind. Only those of emptied checkpoints, because a concurrent writer
+      // Frees names that a crashed prune left behind. Only those of emptied checkpoints, because a concurrent writer
       // may have added new names.
       const emptied = new Set(checkpoints.filter(({ meta }) => meta.emptied).map(({ version }) => version));
-      await removeNames(at, names, (version) => emptied.has(version));
+      await freeNames(at, names, (version) => emptied.has(version));
       return { emptied: 0, kept: kept.size, payloadsRemoved: 0, version: run.newest.version };
     }
     const emptiedRanges = toRanges(toPrune.map(({ version }) => version));
     const before = { head: run.head, record: run.newest };
     await fence(at, before, { kind: 'prune', emptiedRanges, usedAt: lastUsedAt(run.newest.meta) });
 
-    await removeNames(at, names, (version) => !kept.has(version));
+    await freeNames(at, names, (version) => !kept.has(version));
     const empty = (record: CheckpointRecord): Write => ({
       put: prunedRecord(record),
       when: { revision: record.stored.revision },
@@ -75,15 +76,19 @@ export async function prune(at: RunContext, options: PruneOptions): Promise<Prun
   });
 }
 
-async function removeNames(
+/** Lets other checkpoints take the names. The names stay, so that loading by name says that it was pruned. */
+async function freeNames(
   at: RunContext,
   names: readonly NameRecord[],
-  shouldRemove: (version: number) => boolean,
+  isPruned: (version: number) => boolean,
 ): Promise<void> {
-  const removed = names.filter(({ meta }) => shouldRemove(meta.version));
+  const freed = names.filter(({ meta }) => !meta.pruned && isPruned(meta.version));
   await writeEach(
     at,
-    removed.map(({ stored }): Write => ({ remove: stored, when: { revision: stored.revision } })),
+    freed.map(({ stored, meta }): Write => {
+      const put = { ...stored, revision: randomId(), meta: encodeMeta({ ...meta, pruned: true }) };
+      return { put, when: { revision: stored.revision } };
+    }),
   );
 }
 

@@ -118,10 +118,29 @@ export function pruningContract(open: OpenStores): void {
       const taken = store(shape(5)).save({ run, expectedVersion: 5, state: 1, name: 'good' });
       await expect(taken).rejects.toMatchObject({ code: 'NAME_TAKEN' });
       await store().prune(run, { keepLast: 1, keepNamed: false });
-      await expect(store().load(run, { name: 'good' })).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_FOUND' });
       await expect(store().load(run, 2)).rejects.toMatchObject({ code: 'CHECKPOINT_PRUNED' });
       await store(shape(5)).save({ run, expectedVersion: 6, state: 'new', name: 'good' });
       expect((await store().load(run, { name: 'good' })).state).toBe('new');
+    });
+
+    test('says of a name whose checkpoint it emptied that the checkpoint is pruned', async () => {
+      const { store, run } = open();
+      const saver = store(shape(1));
+      // Patches, so that the named checkpoint needs others, which are emptied too.
+      const texts = Array.from({ length: 50 }, (_, i) => randomText(i, 40));
+      for (let n = 1; n <= 6; n++) await saver.save({ run, state: [...texts, n], ...(n === 6 && { name: 'good' }) });
+      await store(shape(2)).save({ run, expectedVersion: 6, state: 'a snapshot' });
+      await store().prune(run, { keepLast: 1, keepNamed: false });
+      const pruned = { code: 'CHECKPOINT_PRUNED', message: expect.stringMatching(/\b6\b/) };
+      const by = { name: 'good' };
+      await expect(store().load(run, by)).rejects.toMatchObject(pruned);
+      expect(await store().find(run, by)).toBeUndefined();
+      await expect(store().fork(run, by)).rejects.toMatchObject(pruned);
+      await expect(store().rewind(run, by)).rejects.toMatchObject(pruned);
+      await expect(store().load(run, { name: 'never' })).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_FOUND' });
+      expect((await store().verify(run)).ok).toBe(true);
+      await store().prune(run, { keepLast: 1, keepNamed: false });
+      await expect(store().load(run, by)).rejects.toMatchObject(pruned);
     });
 
     test('writes nothing when there is nothing to do, no matter how often it runs', async () => {
