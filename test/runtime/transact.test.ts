@@ -5,6 +5,7 @@ import { type AttributeValue, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import type { AgentContext } from '../../lambda/runtime/definition/agent-context.ts';
+import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
 import type { TransactItem } from '../../lambda/storage/dynamodb/transact/transact-items.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
@@ -437,4 +438,48 @@ describe('transact', () => {
       expect(await whoHas('9Z')).toBeUndefined();
     },
   );
+
+  it('is refused, and nothing is written, when it names the table of the store, by its name or its ARN', async () => {
+    const table = await freshTable(client);
+    const own: Storage = { ...storage, records: dynamoRecordStore({ table, client }) };
+    const arn = `arn:aws:dynamodb:eu-central-1:123456789012:table/${table}`;
+    const ownItem = (name: string) => ({ Put: { ...book('9A', 'nobody').Put, TableName: name } });
+    const ownRaw = (name: string) => ({ Delete: { TableName: name, Key: rawKeyOf('9A') } });
+    const options = [
+      { transact: () => [book('9B', 'nobody'), ownItem(table)] },
+      { transact: () => [ownItem(arn)] },
+      { transactRaw: () => [ownRaw(table)] },
+      { transactRaw: () => [ownRaw(arn)] },
+    ];
+    const world = testAgents(
+      agent(
+        {
+          name: 'transacting',
+          transact: true,
+          run: async (ctx) => {
+            const errors: unknown[] = [];
+            for (const [i, each] of options.entries())
+              await ctx.step(`write ${i}`, () => i, each).catch(({ code, message, result }) => {
+                errors.push({ code, message, result });
+              });
+            return errors;
+          },
+        },
+        { storage: own },
+      ),
+      { storage: own },
+    );
+    const refused = (path: string, name: string, result: number) => ({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining(`\`${path}.TableName\` must be a table of your own; found "${name}"`),
+      result,
+    });
+    expect(await (await world.start('')).result()).toEqual([
+      refused('transact[1].Put', table, 0),
+      refused('transact[0].Put', arn, 1),
+      refused('transactRaw[0].Delete', table, 2),
+      refused('transactRaw[0].Delete', arn, 3),
+    ]);
+    expect(await whoHas('9B')).toBeUndefined();
+  });
 });

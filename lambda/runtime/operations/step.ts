@@ -139,7 +139,8 @@ async function runAttempt<T>(
     const undo = undoable && work.kind !== 'undo' ? { undo: true as const, order: invocation.journal.nextOrder() } : {};
     const completed: StepEntry = { ...entryBase, ...undo, value };
     const hasWrites = options.transact || options.transactRaw;
-    const writes = hasWrites && (await import('./transact.ts')).transactWrites(id, options, value);
+    const writes =
+      hasWrites && (await import('./transact.ts')).transactWrites(id, options, value, invocation.at.records);
     await invocation.record({
       step: id,
       ...(options.model && { model: options.model }),

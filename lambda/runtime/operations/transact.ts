@@ -1,6 +1,6 @@
 import { isStorageError, isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { toTransactItem } from '../../storage/dynamodb/transact/to-transact-item.ts';
-import { ConditionFailedError } from '../../storage/ports.ts';
+import { ConditionFailedError, type RecordStore } from '../../storage/ports.ts';
 import type { StepOptions } from '../definition/agent-context.ts';
 import { agentMisuse } from '../definition/agent-errors.ts';
 import type { BatchItem } from '../invocation/batch.ts';
@@ -16,6 +16,7 @@ export function transactWrites<T>(
   id: string,
   { transact, transactRaw }: StepOptions<T>,
   result: T,
+  records: RecordStore,
 ): Pick<BatchItem, 'sideWrites' | 'writeError'> {
   const plain = transact?.(result) ?? [];
   const raw = transactRaw?.(result) ?? [];
@@ -30,6 +31,7 @@ export function transactWrites<T>(
       foreign: toTransactItem(item, paths[i] ?? '', i >= plain.length),
       when: 'foreign' as const,
     }));
+    for (const [i, { foreign }] of writes.entries()) checkTable(foreign, paths[i] ?? '', records);
     const conditionsOf = ({ found }: ConditionFailedError) => [...found.keys()].map((i) => paths[i]).join(', ');
     const tables = new Set(writes.flatMap(({ foreign }) => Object.values(foreign).map(({ TableName }) => TableName)));
     return {
@@ -45,6 +47,21 @@ export function transactWrites<T>(
   } catch (error) {
     throw isWaitstateError(error) ? failed(error) : error;
   }
+}
+
+/** Refuses a write to the table of the store: it could damage the runs that are stored there. */
+function checkTable(
+  item: Readonly<Record<string, { readonly TableName: string }>>,
+  path: string,
+  records: RecordStore,
+): void {
+  for (const [kind, { TableName }] of Object.entries(item))
+    if (records.ownsTable?.(TableName))
+      throw new WaitstateError(
+        'INVALID_INPUT',
+        `\`${path}.${kind}.TableName\` must be a table of your own; found "${TableName}", in which Waitstate stores its runs. Create a table for your data, and grant the agent access to it.`,
+        { scope: 'step' },
+      );
 }
 
 function checkLists(lists: Readonly<Record<string, unknown>>): void {
