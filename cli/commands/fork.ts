@@ -4,6 +4,7 @@ import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { parseCheckpoint } from '../program/parse-arguments.ts';
 import type { CommonOptions, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
+import { confirmRestart } from './input/confirm-restart.ts';
 import { editState } from './input/edit-json.ts';
 import { jsonArgument } from './input/json-argument.ts';
 import { parseJson } from './input/parse-json.ts';
@@ -18,6 +19,7 @@ export interface ForkOptions extends CommonOptions {
   readonly result?: readonly string[];
   readonly owner?: string;
   readonly tag?: readonly string[];
+  readonly yes?: boolean;
 }
 
 /** Starts a new run from a checkpoint, optionally with another state or other results. */
@@ -31,11 +33,21 @@ export async function fork(session: Session, run: string, options: ForkOptions):
     run,
     options.version === undefined ? undefined : parseCheckpoint(options.version),
   );
+  const { steps } = await confirmRestart(session, {
+    operator,
+    run,
+    version: origin.version,
+    action: 'fork',
+    warning: `A new run will start from version ${origin.version} of run "${run}".`,
+    editsState: edit === true || given !== undefined,
+    alwaysAsks: false,
+    isConfirmed: options.yes,
+  });
   const input = { version: origin.version, ...omitUndefined({ id, owner, tags, toolResults, state: given }) };
   const forked = edit
     ? await editState(session.terminal, given ?? origin.state, (state) => operator.fork(run, { ...input, state }))
     : await operator.fork(run, input);
-  await printResult(session, { run: forked, from: { run, version: origin.version } }, () => [
+  await printResult(session, { run: forked, from: { run, version: origin.version }, repeatedSteps: steps }, () => [
     [styled('green', '✓ '), 'Forked ', bold(run), ` at version ${origin.version}: `, bold(forked)],
   ]);
   await warnIfNoServer(session, target);

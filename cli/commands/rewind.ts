@@ -3,7 +3,7 @@ import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { parseCheckpoint } from '../program/parse-arguments.ts';
 import type { CommonOptions, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
-import { confirm } from './input/confirm.ts';
+import { confirmRestart } from './input/confirm-restart.ts';
 import { editState } from './input/edit-json.ts';
 import { jsonArgument } from './input/json-argument.ts';
 import { pluralize, printResult } from './output/print-result.ts';
@@ -36,13 +36,22 @@ export async function rewind(
   ];
   const step = to.step === undefined ? '' : ` ("${to.step}")`;
   const why = consequences.length > 0 ? `: ${consequences.join(', ')}.` : '.';
-  await confirm(session, `Run "${run}" will resume from version ${to.version}${step}${why}`, yes);
+  const { steps } = await confirmRestart(session, {
+    operator,
+    run,
+    version: to.version,
+    action: 'rewind',
+    warning: `Run "${run}" will resume from version ${to.version}${step}${why}`,
+    editsState: edit === true || stateArgument !== undefined,
+    alwaysAsks: true,
+    isConfirmed: yes,
+  });
   const rewindTo = (state: Doc | undefined) =>
     operator.rewind(run, to.version, { newKeys, ...omitUndefined({ state }) });
   if (edit) await editState(session.terminal, stateArgument ?? to.state, rewindTo);
   else await rewindTo(stateArgument);
   const { version: now, status } = await operator.run(run);
-  await printResult(session, { run, to: to.version, version: now, status }, () => [
+  await printResult(session, { run, to: to.version, version: now, status, repeatedSteps: steps }, () => [
     [styled('green', '✓ '), bold(run), ` resumes from version ${to.version}, as version ${now}`],
   ]);
   await warnIfNoServer(session, target);

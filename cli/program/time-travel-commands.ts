@@ -5,6 +5,9 @@ import type { RunInSession } from '../session.ts';
 import { appendValue } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
+const RUNS_AGAIN =
+  '\nSteps, tool calls and child runs after the checkpoint run again, with their effects\noutside. The command lists them, and asks for confirmation.';
+
 /** Adds the commands that continue from an earlier checkpoint. */
 export function addTimeTravelCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
@@ -20,7 +23,9 @@ export function addTimeTravelCommands(program: Command, runInSession: RunInSessi
         .option('-e, --edit', 'edit the state in $EDITOR first')
         .option('--result <id=json>', 'replace the result of an operation; may be repeated', appendValue)
         .option('-o, --owner <owner>', 'the owner of the new run')
-        .option('-t, --tag <tag>', 'a tag; may be repeated', appendValue),
+        .option('-t, --tag <tag>', 'a tag; may be repeated', appendValue)
+        .option('-y, --yes', 'do not ask for confirmation')
+        .addHelpText('after', RUNS_AGAIN),
     ),
     'waitstate fork trip-42 --version 14 --edit',
     'waitstate fork trip-42 --version before-payment --state cheaper.json --id trip-42-cheap',
@@ -36,7 +41,8 @@ export function addTimeTravelCommands(program: Command, runInSession: RunInSessi
         .option('--state <file>', 'resume with the state in this JSON file; - is standard input')
         .option('-e, --edit', 'edit the state in $EDITOR first')
         .option('--new-keys', 'use new idempotency keys for steps that run again')
-        .option('-y, --yes', 'do not ask for confirmation'),
+        .option('-y, --yes', 'do not ask for confirmation')
+        .addHelpText('after', RUNS_AGAIN),
     ),
     'waitstate rewind trip-42 14',
     'waitstate rewind chat-7 before-payment --edit',

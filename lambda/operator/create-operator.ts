@@ -5,6 +5,7 @@ import { toMilliseconds } from '../core/duration.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
+import { previewRestart } from '../runtime/control/preview-restart.ts';
 import { forkRun, rewindRun } from '../runtime/control/rewind-and-fork.ts';
 import { cancelRun, retryRun, signalRun } from '../runtime/control/run-control.ts';
 import { startRun } from '../runtime/control/start-run.ts';
@@ -58,6 +59,7 @@ export function createOperator(base: Runtime): Operator {
     },
     cancel: (run, reason) => cancelRun(runtime, run, reason),
     retry: (run) => retryRun(runtime, run),
+    previewRestart: async (run, to, action) => previewRestart(await forRun(run), to, action),
     async rewind(run, to, { newKeys = false, state } = {}) {
       const at = await forRun(run);
       const edited = state !== undefined && {

@@ -12,6 +12,7 @@ import type { Approver, UnsentNotification } from '../core/approval.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
 import type { AnswerInput, DecideInput } from '../runtime/approvals/decide-input.ts';
+import type { RestartPreview } from '../runtime/control/preview-restart.ts';
 import type { RewindOptions } from '../runtime/control/rewind-and-fork.ts';
 import type { StartedRun } from '../runtime/control/start-run.ts';
 import type { ApprovalDocument } from './approval-document.ts';
@@ -45,6 +46,12 @@ export interface Operator {
   signal(run: string, signal: { readonly name: string; readonly value?: Doc; readonly id?: string }): Promise<boolean>;
   cancel(run: string, reason?: string): Promise<Status>;
   retry(run: string): Promise<void>;
+  /** Says which steps run again after a rewind to a checkpoint, or a fork from it; changes nothing. */
+  previewRestart(
+    run: string,
+    to: CheckpointSelector | undefined,
+    action: 'rewind' | 'fork',
+  ): Promise<RestartPreview>;
   /** Resumes the run from an earlier checkpoint, optionally with another state. */
   rewind(run: string, to: CheckpointSelector, options?: RewindInput): Promise<void>;
   /** Starts a new run from a checkpoint; returns its id. */
@@ -213,6 +220,8 @@ export interface ForkInput {
   readonly owner?: string;
   readonly tags?: readonly string[];
 }
+
+export type { RepeatedStep, RestartPreview } from '../runtime/control/preview-restart.ts';
 
 /** An approval, its run, and the request that followed it. */
 export interface ApprovalInRun {

@@ -108,6 +108,18 @@ describeOnEachStorage('runs over HTTP', (open) => {
     expect(counts.json).toMatchObject({ READY: { count: 2, hasMore: false }, WAITING_FOR_APPROVAL: { count: 5 } });
   });
 
+  it('list the steps that run again after a rewind or fork, before it', async () => {
+    const { callApi, settle } = apiScene(await open());
+    await callApi('/api/runs', { json: { agent: 'trips', input: { budget: 7 }, id: 'a' } });
+    await settle();
+    const preview = await callApi('/api/runs/a/restart?version=1&action=fork');
+    const json = { version: 1, steps: [], hasMore: false, stateChanges: 'everything', replaceableResults: [] };
+    expect(preview).toMatchObject({ status: 200, json });
+    expect((await callApi('/api/runs/a/restart?version=99')).status).toBe(404);
+    expect((await callApi('/api/runs/a/restart?version=1&name=x')).status).toBe(400);
+    expect((await callApi('/api/runs/a/restart', { as: caller({ roles: ['viewer'] }) })).status).toBe(403);
+  });
+
   it('are cancelled, retried, rewound and forked', async () => {
     const { callApi, settle } = apiScene(await open());
     const status = async (run: string) => (await callApi(`/api/runs/${run}`)).json.status;

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { type Chat, chatIn, travelIn } from './agents.ts';
 import { runOnTerminal } from './process.ts';
@@ -17,8 +18,8 @@ async function chat() {
 describe('waitstate fork', () => {
   it('starts a new run from a checkpoint', async () => {
     const { command } = await chat();
-    const [forked] = (await command(['fork', 'chat-7', '--version', '2', '--id', 'other', '-t', 'x', '--json'])).json();
-    expect(forked).toEqual({ run: 'other', from: { run: 'chat-7', version: 2 } });
+    const [forked] = (await command(['fork', 'chat-7', '--version', '2', '--id', 'other', '-t', 'x', '-y', '--json'])).json();
+    expect(forked).toMatchObject({ run: 'other', from: { run: 'chat-7', version: 2 } });
     expect((await command(['show', 'other', '--json'])).json()).toMatchObject([{ status: 'READY', tags: ['x'] }]);
     const taken = await command(['fork', 'chat-7', '--id', 'other', '--json']);
     expect([taken.code, taken.error().code]).toEqual([4, 'RUN_EXISTS']);
@@ -164,8 +165,40 @@ describe('waitstate rewind', () => {
     const command = await suspendedTrip();
     expect((await command(['rewind', 'trip-42', '3'])).code).toBe(2);
     const [rewound] = (await command(['rewind', 'trip-42', '3', '--yes', '--new-keys', '--json'])).json();
-    expect(rewound).toEqual({ run: 'trip-42', to: 3, version: 5, status: 'READY' });
+    expect(rewound).toEqual({ run: 'trip-42', repeatedSteps: [], to: 3, version: 5, status: 'READY' });
     const missing = await command(['rewind', 'trip-42', 'before-payment', '--yes', '--json']);
     expect([missing.code, missing.error().code]).toEqual([3, 'CHECKPOINT_NOT_FOUND']);
+  });
+});
+
+describe('before a rewind or fork that runs steps again', () => {
+  async function paidTrip() {
+    const folder = freshFolder();
+    const world = travelIn(folder, { hoursAgo: 1 });
+    const run = await world.start({ to: 'Lisbon' }, { id: 'trip-42' });
+    await run.approve('book', { by: 'user:ann' });
+    return runIn(folder);
+  }
+
+  it.each(['rewind', 'fork'])('%s lists the steps, and asks for confirmation', async (action) => {
+    const command = await paidTrip();
+    const args = action === 'rewind' ? ['rewind', 'trip-42', '3'] : ['fork', 'trip-42', '--version', '3'];
+    const declined = await command(args, { input: 'n', columns: 100 });
+    expect(declined.code).toBe(1);
+    expect(stripVTControlCharacters(declined.err)).toMatch(/! 2 steps will run again:\n +pay \(step, is not undone first\)\n +book seat \(step\)/);
+    expect((await command(['runs', '--json'])).json()).toHaveLength(1);
+    const refused = await command([...args, '--json']);
+    expect([refused.code, refused.error().message]).toEqual([2, expect.stringContaining('"pay", "book seat"')]);
+    const { code, json } = await command([...args, '--yes', '--json']);
+    expect(code).toBe(0);
+    expect(json()).toMatchObject([{ repeatedSteps: [{ id: 'pay', kind: 'step' }, { id: 'book seat' }] }]);
+  });
+
+  it('says what another state cannot change, and how to change that', async () => {
+    const command = await paidTrip();
+    const { err } = await command(['fork', 'trip-42', '--yes', '--state', '-'], { input: '{}' });
+    expect(err.replaceAll('\n', ' ')).toContain(
+      "The agent has no state, so another state changes nothing. To change what the agent did before, replace a result: --result 'search flights=JSON'.",
+    );
   });
 });

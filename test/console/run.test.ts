@@ -245,6 +245,22 @@ describe('an action on a run', () => {
     expect(textOf((await get('/console/runs/fork?done=fork')).page)).toContain('Fork created.');
   });
 
+  it.each(['rewind', 'fork'] as const)('lists the steps that a %s runs again, before it', async (action) => {
+    const paying = agent({
+      name: 'paying',
+      async run(ctx) {
+        await ctx.step('search', () => 1);
+        await ctx.step('<pay>', () => 2, { undo: () => {} });
+        await ctx.tool('mail', {}, () => 3);
+      },
+    });
+    const { start, get } = consoleScene(paying);
+    await start({}, { id: 'paid' });
+    const at = (version: number) => `${PATHS.ofRun('paid', action)}?version=${version}`;
+    expect(textOf((await get(at(3))).page)).toMatch(/2 steps will run again .*<pay> step mail tool/);
+    expect(textOf((await get(at(5))).page)).toContain('No completed step runs again.');
+  });
+
   it('forks with edited results', async () => {
     const trip = agent({
       name: 'trip',
@@ -265,8 +281,8 @@ describe('an action on a run', () => {
     const fork = `${PATHS.ofRun('trip', 'fork')}?version=${version}`;
     const { page } = await get(fork);
     expect(textOf(page)).toMatch(/Recorded results .*search flights step 1200 .*hotel step failed: .*State \(JSON\)/);
-    expect(textOf(page)).toContain('Results of completed steps stay as recorded; to change them, edit them above.');
-    expect(textOf((await get(fork.replace('/fork', '/rewind'))).page)).toContain('to change them, fork the run');
+    expect(textOf(page)).toContain('another state changes only code after this checkpoint. To change what the agent did before, edit the results above.');
+    expect(textOf((await get(fork.replace('/fork', '/rewind'))).page)).toContain('To change what the agent did before, fork the run');
     expect(page).toMatch(/name="result-0-id" value="search flights"/);
     const same = { version: `${version}`, 'result-0-id': 'search flights', 'result-1-id': 'hotel', state: state(page) };
     expect(await post(PATHS.ofRun('trip', 'fork'), { ...same, 'result-0': '900', id: 'cheap' })).toMatchObject({

@@ -6,9 +6,11 @@ import { OPERATE_ROLES } from '../../http/roles.ts';
 import type { ForkInput } from '../../operator/operator.ts';
 import { type Route, route } from '../route.ts';
 import { namedSchema } from '../schemas/named.ts';
-import { Cancelled, Forked, Signalled } from '../schemas/runs.ts';
+import { Cancelled, Forked, RestartPreview, Signalled } from '../schemas/runs.ts';
 import { Document, Name, RunId, runParams, Tags, Version } from '../schemas/values.ts';
 import { LOCATION_DESCRIPTION, locationHeader } from './location.ts';
+
+const previewResponse = (description: string) => ({ description, schema: RestartPreview });
 
 const NO_CONTENT = { description: 'Done' };
 
@@ -115,11 +117,35 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
   }),
 
   route({
+    method: 'GET',
+    path: '/api/runs/{run}/restart',
+    access: OPERATE_ROLES,
+    name: 'previewRestart',
+    params: runParams,
+    summary: 'List the steps that run again after a rewind to a checkpoint, or a fork from it. Nothing is changed',
+    query: z.strictObject({
+      version: z.coerce.number().int().min(1).optional().describe('Default: the newest checkpoint'),
+      name: Name.optional().describe('The name of the checkpoint, instead of its version'),
+      action: z.enum(['rewind', 'fork']).optional().describe('Default: rewind'),
+    }),
+    responses: { 200: previewResponse('The steps that run again, and what another state changes') },
+    problems: [404, 409, 410],
+    async handle({ operator, params: { run }, query: { version, name, action = 'rewind' } }) {
+      if (version !== undefined && name !== undefined)
+        throw invalidInput('A query', 'sent with `version` or `name`', 'both');
+      const to = version ?? (name === undefined ? undefined : { name });
+      return { status: 200, json: await operator.previewRestart(run, to, action) };
+    },
+  }),
+
+  route({
     method: 'POST',
     path: '/api/runs/{run}/fork',
     access: OPERATE_ROLES,
     name: 'forkRun',
     params: runParams,
+    description:
+      'Steps after the checkpoint run again in the new run, with new idempotency keys. `GET /api/runs/{run}/restart` lists them before.',
     summary: 'Fork a new run from a checkpoint, optionally with another state or other results',
     body: {
       schema: namedSchema(

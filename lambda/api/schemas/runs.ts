@@ -84,6 +84,28 @@ export const Started = namedSchema(
 );
 
 export const Forked = namedSchema('Forked', z.strictObject({ run: z.string() }));
+export const RestartPreview = namedSchema(
+  'RestartPreview',
+  z.strictObject({
+    version: z.int(),
+    steps: z
+      .array(
+        z.strictObject({
+          id: z.string(),
+          kind: z.enum(['step', 'tool', 'call']).optional().describe('Absent if it is no longer known'),
+          failed: z.boolean(),
+          canBeUndone: z.boolean().describe('Whether the agent says how to undo it; nothing is undone by this'),
+          undone: z.boolean(),
+        }),
+      )
+      .describe('The steps that run again, in the order in which they completed'),
+    hasMore: z.boolean(),
+    stateChanges: z
+      .enum(['everything', 'later code', 'nothing'])
+      .describe('What another state changes: an agent that replays its results reads it only after the checkpoint'),
+    replaceableResults: z.array(z.string()).describe('The results that a fork can replace with `toolResults`'),
+  }),
+);
 export const Cancelled = namedSchema('Cancelled', z.strictObject({ run: z.string(), status: StatusName }));
 export const Signalled = namedSchema('Signalled', z.strictObject({ run: z.string(), isNew: z.boolean() }));
 

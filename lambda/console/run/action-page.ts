@@ -1,5 +1,5 @@
 import type { Caller } from '../../http/caller.ts';
-import type { RunView } from '../../operator/operator.ts';
+import type { RestartPreview, RunView } from '../../operator/operator.ts';
 import type { RecordedResult } from '../../operator/recorded-results.ts';
 import { runBreadcrumbs } from '../crumbs.ts';
 import { jsonEditor } from '../json-editor.ts';
@@ -8,6 +8,7 @@ import { type ProblemSummary, problemNotice } from '../notice.ts';
 import { page } from '../page.ts';
 import { PATHS, queryString } from '../paths.ts';
 import { userText } from '../text.ts';
+import { repeatedSteps } from './repeated-steps.ts';
 import { resultEditors } from './result-editors.ts';
 
 /** Confirmations that the page of a run shows after an action. */
@@ -39,6 +40,8 @@ export interface ActionView {
   readonly state?: string | undefined;
   /** The recorded results at the checkpoint. */
   readonly recorded?: readonly RecordedResult[] | undefined;
+  /** What a rewind or fork does again. */
+  readonly preview?: RestartPreview | undefined;
 }
 
 interface ActionSpec {
@@ -73,6 +76,7 @@ ${
   isChosen &&
   html`<form method="post" action="${PATHS.ofRun(run.run, action)}" class="stack">
 ${needsCheckpoint && html`<input type="hidden" name="version" value="${selectedVersion(view)}">`}
+${view.preview && repeatedSteps(view.preview)}
 ${fields(view)}
 <p class="actions"><button class="${isDestructive ? 'reject' : 'primary'}">${button}${needsCheckpoint && ` ${selectedVersion(view)}`}</button><a class="button" href="${PATHS.run(run.run)}">${action === 'cancel' ? 'Go back' : 'Cancel'}</a></p>
 </form>`
@@ -114,10 +118,13 @@ function stateEditor(view: ActionView, about?: HtmlValue): Html {
 }
 
 /** A hint that editing the state does not change recorded results. */
-const resultsStayHint = ({ run, recorded = [] }: ActionView, instead: HtmlValue): HtmlValue =>
-  run.isDurable &&
-  recorded.some(({ id, isCompleted }) => isCompleted && !id.startsWith('@')) &&
-  html`The agent continues with this state. Results of completed steps stay as recorded; to change them, ${instead}.`;
+const resultsStayHint = ({ preview }: ActionView, instead: HtmlValue): HtmlValue => {
+  const { stateChanges = 'everything', replaceableResults = [] } = preview ?? {};
+  if (replaceableResults.length === 0 && stateChanges !== 'nothing') return false;
+  const change = replaceableResults.length > 0 && html` To change what the agent did before, ${instead}.`;
+  if (stateChanges === 'nothing') return html`This agent has no state, so another state changes nothing.${change}`;
+  return html`${stateChanges === 'later code' ? 'The agent replays its recorded results, so another state changes only code after this checkpoint.' : 'The agent continues with this state. Results of completed steps stay as recorded.'}${change}`;
+};
 
 const ACTIONS: Readonly<Record<RunAction, ActionSpec>> = {
   cancel: {
@@ -158,7 +165,7 @@ ${jsonEditor({ name: 'value', label: 'Value (JSON)', hint: 'The agent receives t
     needsCheckpoint: true,
     description: html`<p>A new run starts from this checkpoint. This run does not change.</p>`,
     fields: (view) => html`${resultEditors(view.recorded ?? [], view.form)}
-${stateEditor(view, resultsStayHint(view, 'edit them above'))}
+${stateEditor(view, resultsStayHint(view, 'edit the results above'))}
 ${textInput('id', html`Id ${OPTIONAL}`, view.form.id, 'Generated if empty.')}
 ${textInput('tags', html`Tags ${OPTIONAL}`, view.form.tags, 'Separate tags with commas.')}`,
   },

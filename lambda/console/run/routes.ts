@@ -151,6 +151,8 @@ async function loadActionView(context: ConsoleContext, action: RunAction, form: 
   const isEdited = action === 'fork' || (action === 'rewind' && run.isDurable);
   const checkpoint = isEdited ? await operator.checkpoint(id, version) : undefined;
   const state = checkpoint && toEditableJson(checkpoint.state);
+  const isRestart = action === 'fork' || (action === 'rewind' && version !== undefined);
+  const preview = isRestart ? await operator.previewRestart(id, version, action) : undefined;
   return {
     caller,
     run,
@@ -158,6 +160,7 @@ async function loadActionView(context: ConsoleContext, action: RunAction, form: 
     form: { ...form, version: version?.toString() },
     state: state !== undefined && state.length <= MAX_STATE_CHARACTERS ? state : undefined,
     recorded: checkpoint && listRecordedResults(checkpoint),
+    preview,
   };
 }
 

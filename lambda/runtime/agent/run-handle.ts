@@ -4,6 +4,7 @@ import { WaitstateError } from '../../core/errors.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import type { DecideInput } from '../approvals/decide-input.ts';
 import type { ApprovalView } from '../approvals/view.ts';
+import type { RestartPreview } from '../control/preview-restart.ts';
 import type { RewindOptions } from '../control/rewind-and-fork.ts';
 import { cancelRun, retryRun, signalRun, waitForResult, waitForStatus } from '../control/run-control.ts';
 import type { AgentDefinition } from '../definition/agent-definition.ts';
@@ -28,6 +29,14 @@ export interface RunHandle<Result = unknown, Signals extends SignalSchemas = Sig
   cancel(reason?: string): Promise<Status>;
   /** Resumes a FAILED run at the operation that failed. */
   retry(): Promise<void>;
+  /**
+   * Says which steps run again after a rewind to a checkpoint, or after a fork from it; changes nothing. Every step,
+   * tool call and child run after the checkpoint runs again, with its effects outside.
+   */
+  previewRestart(
+    to?: CheckpointSelector,
+    options?: { readonly action?: 'rewind' | 'fork' },
+  ): Promise<RestartPreview>;
   /** Resumes the run from an earlier checkpoint. */
   rewind(to: CheckpointSelector, options?: RewindOptions): Promise<void>;
   /** Starts a new run from a checkpoint of this one. */
@@ -60,6 +69,9 @@ export function createRunHandle<Result, Signals extends SignalSchemas>(
     },
     cancel: (reason) => cancelRun(runtime, id, reason),
     retry: () => retryRun(runtime, id),
+    async previewRestart(to, { action = 'rewind' } = {}) {
+      return (await import('../control/preview-restart.ts')).previewRestart(await runContext(), to, action);
+    },
     rewind: async (to, options) => (await loadRewindAndFork()).rewindRun(runtime, id, to, options),
     fork: async (options) =>
       createRunHandle(runtime, definition, await (await loadRewindAndFork()).forkRun(runtime, id, options)),
