@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { DecideOptions } from '../commands/decide.ts';
+import type { EvidenceOptions } from '../commands/evidence.ts';
 import type { WithdrawOptions } from '../commands/withdraw.ts';
 import type { CommonOptions, RunInSession } from '../session.ts';
 import { appendValue } from './parse-arguments.ts';
@@ -46,6 +47,26 @@ export function addApprovalCommands(program: Command, runInSession: RunInSession
     'waitstate remind trip-42',
   ).action((run: string, approval: string | undefined, options: CommonOptions) =>
     runInSession(options, async (session) => (await import('../commands/remind.ts')).remind(session, run, approval)),
+  );
+
+  withExamples(
+    withTargetOptions(
+      program
+        .command('evidence [run] [approval]')
+        .description(
+          'write one JSON file that shows what was asked, who decided what, and the checkpoints around it. Check it offline with --verify. An encrypted run needs its key, and the file has decrypted content.',
+        )
+        .summary('write or check the evidence of an approval')
+        .helpGroup('Decide approvals:')
+        .option('--out <file>', 'write to this new file instead of standard output')
+        .option('--verify <file>', 'check a file; needs no storage. Exit code 7 if it was changed or is damaged'),
+    ),
+    'waitstate evidence trip-42 book --out evidence.json',
+    'waitstate evidence --verify evidence.json',
+  ).action((run: string | undefined, approval: string | undefined, options: EvidenceOptions) =>
+    runInSession(options, async (session) =>
+      (await import('../commands/evidence.ts')).evidence(session, { run, approval }, options),
+    ),
   );
 
   withExamples(

@@ -8,6 +8,7 @@ import { findPending, inbox, skipUnreadable } from '../runtime/approvals/inbox.t
 import type { Runtime } from '../runtime/runtime.ts';
 import { type ApprovalDocument, toApprovalDocument } from './approval-document.ts';
 import { checkLimit } from './check-limit.ts';
+import { createEvidence } from './evidence/create-evidence.ts';
 import { findFollowUp } from './follow-up-approval.ts';
 import type { ApprovalInRun, Operator } from './operator.ts';
 import { findUnsentNotifications } from './unsent-notifications.ts';
@@ -20,6 +21,7 @@ type ApprovalOperator = Pick<
   | 'approvals'
   | 'approval'
   | 'approvalInRun'
+  | 'evidence'
   | 'decide'
   | 'remind'
   | 'withdraw'
@@ -69,6 +71,7 @@ export function createApprovalOperator(runtime: Runtime): ApprovalOperator {
       const found = await findApproval(await forRun(run), id);
       return toApprovalInRun(found, await findFollowUp(found));
     },
+    evidence: async (run, id) => createEvidence(await forRun(run), id),
     decide: async (run, input) =>
       toApprovalDocument(await deliverDecided(runtime, await decide(await forRun(run), input))),
     remind: async (run, id) => toApprovalDocument(await remind(await forRun(run), id)),

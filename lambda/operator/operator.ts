@@ -16,6 +16,7 @@ import type { RestartPreview } from '../runtime/control/preview-restart.ts';
 import type { RewindOptions } from '../runtime/control/rewind-and-fork.ts';
 import type { StartedRun } from '../runtime/control/start-run.ts';
 import type { ApprovalDocument } from './approval-document.ts';
+import type { Evidence } from './evidence/evidence.ts';
 import type { Lineage } from './lineage.ts';
 import type { RecordedResultChanges } from './recorded-results.ts';
 
@@ -71,6 +72,8 @@ export interface Operator {
   approval(run: string, id: string): Promise<ApprovalDocument>;
   /** An approval with the status of its run and the request that followed it. */
   approvalInRun(run: string, id: string): Promise<ApprovalInRun>;
+  /** What an approval showed, who decided what, and the checkpoints around it, to be checked offline. */
+  evidence(run: string, id: string): Promise<Evidence>;
   decide(run: string, input: DecideInput): Promise<ApprovalDocument>;
   remind(run: string, id: string): Promise<ApprovalDocument>;
   withdraw(run: string, id: string, reason: string): Promise<ApprovalDocument>;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { verifyEvidence } from '../../lambda/operator/evidence/verify-evidence.ts';
 import { describeOnEachStorage } from '../runtime/storages.ts';
 import { type ApiScene, apiScene, caller, PICTURE } from './scene.ts';
 
@@ -154,5 +155,17 @@ describe('the person who decides', () => {
     ]);
     expect(await view(bob)).toMatchObject({ status: 403, json: { code: 'NOT_AN_APPROVER' } });
     expect((await view(bob)).text).not.toContain('Book it');
+  });
+
+  it('cannot download evidence, which readers of runs of the same tenant can', async () => {
+    const scene = apiScene();
+    await waiting(scene, 'a');
+    const get = (as: typeof ann) => scene.callApi('/api/runs/a/approvals/book/evidence', { as });
+    expect([(await get(ann)).status, (await get(portal)).status]).toEqual([403, 403]);
+    const got = await get(operator);
+    expect([got.status, got.headers.get('content-disposition')]).toEqual([200, 'attachment; filename="evidence.json"']);
+    expect(verifyEvidence(got.text)).toMatchObject({ ok: true, evidence: { run: 'a', approval: 'book' } });
+    expect((await get(caller({ roles: ['viewer'] }))).status).toBe(200);
+    expect(await get(caller({ tenant: 'other', roles: ['operator'] }))).toMatchObject({ status: 404 });
   });
 });

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { decide } from '../../cli/commands/decide.ts';
 import { openTarget } from '../../cli/target/open-target.ts';
@@ -130,5 +131,32 @@ describe('waitstate remind or withdraw', () => {
     expect([again.code, again.error().code]).toEqual([4, 'APPROVAL_WITHDRAWN']);
     await world.skip({ hours: 2 });
     expect(await trip.status()).toBe('SUCCEEDED');
+  });
+});
+
+describe('waitstate evidence', () => {
+  it('writes a file that it checks offline, and finds a change in it', async () => {
+    const folder = freshFolder();
+    const world = travelIn(folder, { hoursAgo: 1 });
+    const run = await world.start({ to: 'Lisbon' }, { id: 'trip-42' });
+    await run.approve('book', { by: 'user:cho', groups: ['group:finance'] });
+    const command = runIn(folder);
+    const file = join(folder, 'evidence.json');
+    expect((await command(['evidence', 'trip-42', 'book', '--out', file])).code).toBe(0);
+    expect((await command(['evidence', 'trip-42', 'book', '--out', file])).code).toBe(2);
+    const elsewhere = runIn(freshFolder());
+    const checked = await elsewhere(['evidence', '--verify', file], { columns: 200 });
+    expect(checked.code).toBe(0);
+    expect(stripVTControlCharacters(checked.out)).toMatch(/user:cho voted "approve" at .*, as a member of group:finance/);
+    expect(checked.out).toContain('It does not prove:');
+    const text = (await command(['evidence', 'trip-42', 'book'])).out;
+    writeFileSync(file, text.replace('"by": "user:cho"', '"by": "user:ann"'));
+    const forged = await elsewhere(['evidence', '--verify', file, '--json']);
+    expect([forged.code, forged.json()]).toMatchObject([7, [{ ok: false, problems: [expect.stringContaining('seal')] }]]);
+    writeFileSync(file, text.slice(0, 500));
+    expect((await elsewhere(['evidence', '--verify', file])).code).toBe(2);
+    expect((await elsewhere(['evidence', '--verify', join(folder, 'none')])).code).toBe(2);
+    expect((await command(['evidence', 'trip-42'])).code).toBe(2);
+    expect((await command(['evidence', 'trip-42', 'other'])).code).toBe(3);
   });
 });

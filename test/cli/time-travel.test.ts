@@ -197,7 +197,7 @@ describe('before a rewind or fork that runs steps again', () => {
   it('says what another state cannot change, and how to change that', async () => {
     const command = await paidTrip();
     const { err } = await command(['fork', 'trip-42', '--yes', '--state', '-'], { input: '{}' });
-    expect(err.replaceAll('\n', ' ')).toContain(
+    expect(stripVTControlCharacters(err).replaceAll('\n', ' ')).toContain(
       "The agent has no state, so another state changes nothing. To change what the agent did before, replace a result: --result 'search flights=JSON'.",
     );
   });

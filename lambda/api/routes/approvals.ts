@@ -94,6 +94,23 @@ export const APPROVAL_ROUTES: readonly Route[] = [
   }),
 
   route({
+    ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}/evidence', access: VIEW_ROLES },
+    name: 'getEvidence',
+    summary: 'Download the evidence of an approval: what was shown, who decided what, and the checkpoints around it',
+    description:
+      'Check the file with `waitstate evidence --verify FILE`. The checkpoints have the stored content of the run, so approvers cannot download it.',
+    params: ofApproval,
+    responses: { 200: { description: 'The evidence', types: ['application/json'] } },
+    problems: [404, 410],
+    async handle({ operator, params: { run, approval } }) {
+      const bundle = await operator.evidence(run, approval);
+      return new Response(`${JSON.stringify(bundle, undefined, 2)}\n`, {
+        headers: { 'content-type': 'application/json', 'content-disposition': 'attachment; filename="evidence.json"' },
+      });
+    },
+  }),
+
+  route({
     ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}/payloads/{payload}', access: APPROVAL_VIEW_ROLES },
     ...{ name: 'getApprovalPayload', summary: 'Download a payload that an approval shows' },
     params: ofApproval.extend({ payload: PayloadId }),

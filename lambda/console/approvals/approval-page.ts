@@ -49,9 +49,13 @@ ${outcome(approval, run, { person, runUrl: hasRole(caller, VIEW_ROLES) ? PATHS.r
 ${approvalDetails(approval, { payloadUrl }, now)}
 ${peopleSection(approval, now)}
 ${isPending ? answering(caller, approval, person, given) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}
+${hasRole(caller, VIEW_ROLES) && evidenceLink(approval)}
 ${isPending && hasRole(caller, OPERATE_ROLES) && forOperators(approval)}`,
   });
 }
+
+const evidenceLink = ({ run, id }: ApprovalDocument): Html =>
+  html`<p class="actions"><a class="button" download="evidence.json" href="/api/runs/${encodePathId(run)}/approvals/${encodePathId(id)}/evidence">Download evidence</a></p>`;
 
 /** Whether a caller can decide approvals at all, as a person or for others. */
 const canDecide = (caller: Caller): boolean =>
