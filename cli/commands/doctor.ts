@@ -34,7 +34,7 @@ async function* runChecks(session: Session, nodeVersion: string): AsyncGenerator
     const from = target.stack === undefined ? '' : ` of stack "${target.stack}"`;
     yield ok('target', `table "${target.table}" and bucket "${target.bucket}"${from}`);
     const { checkAws } = await import('./doctor/check-aws.ts');
-    yield* checkAws(target, session.terminal.now);
+    yield* checkAws(target, session.targetOptions.tenant ?? 'default', session.terminal.now);
     const { checkNotifications } = await import('./doctor/check-notifications.ts');
     yield await checkNotifications(() => session.openTarget());
   }

@@ -5,7 +5,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { CreateTableCommand, ScanCommand, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
-import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { ListMultipartUploadsCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { checkNode } from '../../cli/commands/doctor/check-node.ts';
 import { clockFinding } from '../../cli/commands/doctor/clock-skew.ts';
@@ -166,6 +166,7 @@ describe('waitstate doctor on AWS', () => {
         'stream',
         'time to live',
         'table access',
+        'due index',
         'clock',
         'bucket',
         'bucket access',
@@ -183,6 +184,14 @@ describe('waitstate doctor on AWS', () => {
     const { Contents = [] } = await s3Client().send(new ListObjectsV2Command({ Bucket: env.WAITSTATE_BUCKET }));
     const { Uploads = [] } = await s3Client().send(new ListMultipartUploadsCommand({ Bucket: env.WAITSTATE_BUCKET }));
     expect([Contents, Uploads]).toEqual([[], []]);
+  });
+
+  it('reads one byte of a payload of the tenant, and nothing of other tenants', async () => {
+    const env = await setUp();
+    for (const Key of ['acme/run/payload', 'globex/run/payload'])
+      await s3Client().send(new PutObjectCommand({ Bucket: env.WAITSTATE_BUCKET, Key, Body: 'content' }));
+    const { of } = await examine({ env }, '--tenant', 'acme');
+    expect(of('bucket access')).toMatchObject({ status: 'ok', found: expect.stringContaining('GetObject') });
   });
 
   it('finds the stream that durable runs need', async () => {
@@ -297,8 +306,9 @@ describe('waitstate doctor on AWS', () => {
     });
     const access = of('table access');
     expect(access?.status).toBe('fail');
-    for (const action of ['dynamodb:Query', 'dynamodb:Query on index/due', 'dynamodb:DeleteItem'])
+    for (const action of ['dynamodb:Query', 'dynamodb:Query on index/status', 'dynamodb:DeleteItem'])
       expect(access?.fix).toContain(action);
+    expect(of('due index')).toMatchObject({ status: 'warn', found: 'not allowed: dynamodb:Query on index/due' });
     for (const action of ['GetItem', 'PutItem']) expect(access?.fix).not.toMatch(new RegExp(`dynamodb:${action}\\b`));
   });
 

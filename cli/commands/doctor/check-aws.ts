@@ -8,8 +8,11 @@ import { checkTable } from './check-table.ts';
 import { type ClockSkew, clockFinding, measureClockSkew } from './clock-skew.ts';
 import { errorSummary, type Finding, fail, ok } from './finding.ts';
 
-/** Checks a target on AWS: the account, the table, the bucket, the key and the API, with calls that change nothing. */
-export async function* checkAws(target: AwsTarget, now: () => number): AsyncGenerator<Finding> {
+/**
+ * Checks a target on AWS: the account, the table, the bucket, the key and the API, with calls that change nothing. They
+ * use keys of the tenant, because a role may be restricted to it.
+ */
+export async function* checkAws(target: AwsTarget, tenant: string, now: () => number): AsyncGenerator<Finding> {
   const dynamo = await importPackage('@aws-sdk/client-dynamodb', () => import('@aws-sdk/client-dynamodb'));
   if ('status' in dynamo) return yield dynamo;
   // Short timeouts: a service that does not respond soon is reported.
@@ -29,12 +32,13 @@ export async function* checkAws(target: AwsTarget, now: () => number): AsyncGene
     );
     yield credentials;
     if (region.status === 'fail' || credentials.status === 'fail') return;
-    yield* checkTable(dynamo, client, target.table);
+    yield* checkTable(dynamo, client, { table: target.table, tenant });
     yield clockFinding(clock);
     const s3 = await importPackage('@aws-sdk/client-s3', () => import('@aws-sdk/client-s3'));
     if ('status' in s3) yield s3;
-    else yield* checkBucket(s3, new s3.S3Client({ ...FAIL_FAST, ...pathStyle() }), target.bucket);
-    if (target.key !== undefined) yield await checkKey(target.key);
+    else
+      yield* checkBucket(s3, new s3.S3Client({ ...FAIL_FAST, ...pathStyle() }), { bucket: target.bucket, tenant });
+    if (target.key !== undefined) yield await checkKey(target.key, tenant);
     if (target.apiUrl !== undefined) yield* checkApi(target.apiUrl);
   } finally {
     client.destroy();

@@ -1,14 +1,23 @@
 import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
 import { errorDetails } from '../../../lambda/storage/aws/classify-aws-error.ts';
+import { toPartition } from '../../../lambda/core/ids.ts';
 import { LISTS } from '../../../lambda/storage/dynamodb/lists.ts';
 import { STREAM, TABLE, TIME_TO_LIVE } from '../../../lambda/storage/dynamodb/table.ts';
+import { shardGroup, tenantGroup } from '../../../lambda/storage/keys.ts';
 import { errorSummary, type Finding, fail, ok, warn } from './finding.ts';
-import { isDenied, type ProbedCall, permissionFinding } from './permissions.ts';
+import { isDenied, PROBE_RUN, type ProbedCall, permissionFinding } from './permissions.ts';
 
 type Dynamo = typeof import('@aws-sdk/client-dynamodb');
 
-/** Checks that the table exists, that it has the right keys and indexes, and that you have the permissions. */
-export async function* checkTable(sdk: Dynamo, client: DynamoDBClient, table: string): AsyncGenerator<Finding> {
+/**
+ * Checks that the table exists, that it has the right keys and indexes, and that you have the permissions on the records
+ * of a tenant.
+ */
+export async function* checkTable(
+  sdk: Dynamo,
+  client: DynamoDBClient,
+  { table, tenant }: { readonly table: string; readonly tenant: string },
+): AsyncGenerator<Finding> {
   try {
     const { Table = {} } = await client.send(new sdk.DescribeTableCommand({ TableName: table }));
     yield shapeFinding(table, Table);
@@ -19,7 +28,21 @@ export async function* checkTable(sdk: Dynamo, client: DynamoDBClient, table: st
     if (found.status === 'fail') return;
   }
   yield await timeToLiveFinding(sdk, client, table);
-  yield permissionFinding('table access', `the table "${table}"`, await probeTable(sdk, client, table));
+  const probe = tableProbe(sdk, client, table, tenant);
+  yield permissionFinding('table access', `the table "${table}"`, await probe.records());
+  yield dueFinding(await probe.due());
+}
+
+/** Reports whether the index `due` can be read. It contains records of all tenants, so most roles cannot. */
+function dueFinding({ error }: ProbedCall): Finding {
+  const check = 'due index';
+  if (isDenied(error))
+    return warn(
+      check,
+      'not allowed: dynamodb:Query on index/due',
+      'Without it, lists leave out runs that an agent is executing. That is right for a role that is restricted to one tenant.',
+    );
+  return error === undefined ? ok(check, 'Query') : fail(check, errorSummary(error), 'Try again later.');
 }
 
 function describeFailure(table: string, error: unknown): Finding {
@@ -118,40 +141,47 @@ async function timeToLiveFinding(sdk: Dynamo, client: DynamoDBClient, TableName:
 
 // Never true, so nothing is written. DynamoDB evaluates the condition only for callers with permission to write.
 const NEVER_TRUE = { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(pk)' };
-const PROBE_KEY = { pk: { S: 'waitstate-doctor/none' }, sk: { S: 'none' } };
 
-async function probeTable(sdk: Dynamo, client: DynamoDBClient, TableName: string): Promise<readonly ProbedCall[]> {
-  const query = (index: string | undefined, key: string) =>
+/** Calls that show the permissions on the records of a tenant, and change nothing. */
+function tableProbe(sdk: Dynamo, client: DynamoDBClient, TableName: string, tenant: string) {
+  // A policy may name the keys of one tenant, so each call uses a key that this tenant could have.
+  const partition = { S: toPartition(tenant, PROBE_RUN) };
+  const key = { pk: partition, sk: { S: 'none' } };
+  const query = (index: string | undefined, attribute: string, value: string) =>
     client.send(
       new sdk.QueryCommand({
         ...{ TableName, ...(index !== undefined && { IndexName: index }), Limit: 1 },
         ...{
           KeyConditionExpression: '#k = :k',
-          ExpressionAttributeNames: { '#k': key },
-          ExpressionAttributeValues: { ':k': PROBE_KEY.pk },
+          ExpressionAttributeNames: { '#k': attribute },
+          ExpressionAttributeValues: { ':k': { S: value } },
         },
       }),
     );
-  const calls: readonly (readonly [action: string, () => Promise<unknown>])[] = [
-    ['dynamodb:GetItem', () => client.send(new sdk.GetItemCommand({ TableName, Key: PROBE_KEY }))],
-    [
-      'dynamodb:BatchGetItem',
-      () => client.send(new sdk.BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: [PROBE_KEY] } } })),
-    ],
-    ['dynamodb:Query', () => query(undefined, 'pk')],
-    ...Object.values(LISTS).map(
-      ({ index, group }) => [`dynamodb:Query on index/${index}`, () => query(index, group)] as const,
-    ),
-    ['dynamodb:PutItem', () => client.send(new sdk.PutItemCommand({ TableName, Item: PROBE_KEY, ...NEVER_TRUE }))],
-    ['dynamodb:DeleteItem', () => client.send(new sdk.DeleteItemCommand({ TableName, Key: PROBE_KEY, ...NEVER_TRUE }))],
-  ];
-  return Promise.all(
-    calls.map(async ([action, call]): Promise<ProbedCall> => {
-      const error = await call().then(
-        () => undefined,
-        (thrown: unknown) => thrown,
-      );
-      return { action, error: errorDetails(error).name === 'ConditionalCheckFailedException' ? undefined : error };
-    }),
-  );
+  const call = async (action: string, send: () => Promise<unknown>): Promise<ProbedCall> => {
+    const error = await send().then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    return { action, error: errorDetails(error).name === 'ConditionalCheckFailedException' ? undefined : error };
+  };
+  const queryList = (list: keyof typeof LISTS, group: string): Promise<ProbedCall> =>
+    call(`dynamodb:Query on index/${LISTS[list].index}`, () => query(LISTS[list].index, LISTS[list].group, group));
+  return {
+    records: (): Promise<readonly ProbedCall[]> =>
+      Promise.all([
+        call('dynamodb:GetItem', () => client.send(new sdk.GetItemCommand({ TableName, Key: key }))),
+        call('dynamodb:BatchGetItem', () =>
+          client.send(new sdk.BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: [key] } } })),
+        ),
+        call('dynamodb:Query', () => query(undefined, 'pk', partition.S)),
+        queryList('status', tenantGroup(tenant, PROBE_RUN)),
+        queryList('owner', tenantGroup(tenant, PROBE_RUN)),
+        call('dynamodb:PutItem', () => client.send(new sdk.PutItemCommand({ TableName, Item: key, ...NEVER_TRUE }))),
+        call('dynamodb:DeleteItem', () =>
+          client.send(new sdk.DeleteItemCommand({ TableName, Key: key, ...NEVER_TRUE })),
+        ),
+      ]),
+    due: (): Promise<ProbedCall> => queryList('due', shardGroup(0)),
+  };
 }

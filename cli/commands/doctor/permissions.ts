@@ -1,6 +1,9 @@
 import { errorDetails } from '../../../lambda/storage/aws/classify-aws-error.ts';
 import { errorSummary, type Finding, fail, ok } from './finding.ts';
 
+/** The id of a run that does not exist, for calls that check permissions. */
+export const PROBE_RUN = 'waitstate-doctor';
+
 /** A call that was made to check a permission, and its error. */
 export interface ProbedCall {
   readonly action: string;
@@ -17,7 +20,11 @@ export const isDenied = (error: unknown): boolean => {
 export function permissionFinding(check: string, resource: string, calls: readonly ProbedCall[]): Finding {
   const denied = calls.filter(({ error }) => isDenied(error)).map(({ action }) => action);
   if (denied.length > 0)
-    return fail(check, `not allowed: ${denied.join(', ')}`, `Allow ${denied.join(', ')} on ${resource}.`);
+    return fail(
+      check,
+      `not allowed: ${denied.join(', ')}`,
+      `Allow ${denied.join(', ')} on ${resource}. If your role is restricted to a tenant, name it with --tenant.`,
+    );
   const failed = calls.find(({ error }) => error !== undefined);
   if (failed)
     return fail(
