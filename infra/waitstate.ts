@@ -13,6 +13,7 @@ import { escapeId } from '../lambda/core/ids.ts';
 import { omitUndefined } from '../lambda/core/omit-undefined.ts';
 import type { HandlerName } from '../lambda/environment/names.ts';
 import { ADMINISTER, grantAccess, RUN, type StorageResources, storageResources } from './access.ts';
+import { acknowledgeWildcards } from './acknowledge.ts';
 import { type AgentProps, AgentRegistry, grantInvoke, warnIfTimeoutTooShort } from './agents.ts';
 import { APPROVE, type ApiPermission, CallerRegistry, OPERATE, READ, START } from './callers.ts';
 import { checkProps } from './check-props.ts';
@@ -171,14 +172,37 @@ export class Waitstate extends Construct {
    * Grants everything that the command line does with this stack, which includes listing, pruning and deleting runs.
    */
   grantAdminister(grantee: IGrantable, { tenant }: TenantOptions = {}): Grant {
-    const describeStack = Grant.addToPrincipal({
-      grantee,
-      actions: ['cloudformation:DescribeStacks'],
-      resourceArns: [Stack.of(this).stackId],
-    });
+    const { tableArn } = this.table;
+    const describe = [
+      this.#grantDescribeStack(grantee),
+      Grant.addToPrincipal({
+        grantee,
+        actions: ['dynamodb:DescribeTable', 'dynamodb:DescribeTimeToLive'],
+        resourceArns: [tableArn],
+      }),
+    ];
     // The `due` index contains records of all tenants.
     const access = tenant === undefined ? ADMINISTER : { ...ADMINISTER, lists: ['status', 'owner'] as const };
-    return grantAccess(grantee, this.#storage, access, this.#tenants.restrictedTo(tenant)).combine(describeStack);
+    return describe.reduce(
+      (all, grant) => all.combine(grant),
+      grantAccess(grantee, this.#storage, access, this.#tenants.restrictedTo(tenant)),
+    );
+  }
+
+  /** The command line knows the stack by name. IAM then compares the ARN with `*` in place of the stack's UUID. */
+  #grantDescribeStack(grantee: IGrantable): Grant {
+    const stack = Stack.of(this);
+    const stackArn = stack.formatArn({
+      service: 'cloudformation',
+      resource: 'stack',
+      resourceName: `${stack.stackName}/*`,
+    });
+    acknowledgeWildcards(grantee.grantPrincipal, [stackArn], 'A stack that is found by name has no known UUID.');
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['cloudformation:DescribeStacks'],
+      resourceArns: [stackArn],
+    });
   }
 
   /** Grants permission to start runs with `POST /api/runs`. */

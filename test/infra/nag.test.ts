@@ -131,6 +131,8 @@ describe('the acknowledged findings', () => {
       'SweepRole',
     ],
     [`IAM5[Resource::Bucket/default/*]: ${PAYLOADS}`]: ['Administrator/ServiceRole', 'Storer/ServiceRole'],
+    'IAM5[Resource::arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/Stack/*]: A stack that is found by name has no known UUID.':
+      ['Administrator/ServiceRole'],
     [`IAM5[Resource::HttpApi/*/*/api/*]: ${PATHS}`]: ['Operator/ServiceRole'],
     [`IAM5[Resource::HttpApi/*/*/console/*]: ${PATHS}`]: ['Operator/ServiceRole'],
     [`IAM5[Resource::HttpApi/*/*/console]: ${PATHS}`]: ['Operator/ServiceRole'],

@@ -16,6 +16,8 @@ const STREAM = [
   'dynamodb:ListStreams on *',
   'dynamodb:{DescribeStream,GetRecords,GetShardIterator} on Table.StreamArn',
 ];
+const DESCRIBES_STACK =
+  'cloudformation:DescribeStacks on arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/Stack/*';
 const DEAD_LETTERS = 'sqs:{GetQueueAttributes,GetQueueUrl,SendMessage} on DeadLetters';
 
 const keys = (...patterns: string[]) =>
@@ -83,10 +85,10 @@ describe('the permissions of a Waitstate with an agent of each kind and no optio
     'Storer/ServiceRole': [BASIC, RECORDS, ...PAYLOADS],
     'Administrator/ServiceRole': [
       BASIC,
-      RECORDS,
+      RECORDS.replace('DeleteItem,', 'DeleteItem,DescribeTable,DescribeTimeToLive,'),
       ...LISTS,
       ...REMOVES,
-      'cloudformation:DescribeStacks on <AWS::StackId>',
+      DESCRIBES_STACK,
     ],
   };
 
@@ -242,7 +244,8 @@ describe('the permissions of a Waitstate with tenants, keys and a network', () =
       ...lists('acme'),
       ...objects(REMOVES, 'acme'),
       ...encrypted('{Decrypt,Encrypt}', 'acme'),
-      'cloudformation:DescribeStacks on <AWS::StackId>',
+      DESCRIBES_STACK,
+      'dynamodb:{DescribeTable,DescribeTimeToLive} on Table',
     ],
   };
 

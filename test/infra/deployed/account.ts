@@ -7,12 +7,13 @@ import { apiGateway, type HttpRequest } from './api-gateway.ts';
 import type { Assembly } from './assembly.ts';
 import { eventSourcesOf } from './event-source.ts';
 import { type DeployedFunction, environmentOf, functionsOf } from './functions.ts';
-import { openGateway } from './gateway.ts';
+import { type KeyOwner, openGateway } from './gateway.ts';
 import { type InvocationOutcome, openSandbox, type Sandbox } from './lambda-process.ts';
 import type { AccessRequest } from './policy.ts';
 import { allOf, type Deployed } from './resolve.ts';
 import { Roles } from './roles.ts';
 import { scheduledEvent } from './schedule.ts';
+import { cloudFormation } from './services/cloud-formation.ts';
 import { dynamodb } from './services/dynamodb.ts';
 import { kms } from './services/kms.ts';
 import { lambda } from './services/lambda.ts';
@@ -58,12 +59,19 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
     if (!found) throw new Error(`No function is named ${name}; found ${functions.map((each) => each.label)}.`);
     return found;
   };
-  const keys = new Map(functions.map((each, at) => [`ASIA${String(at).padStart(16, '0')}`, each]));
+  const roleOwners = allOf(deployed, 'AWS::IAM::Role').map(({ ref, path }) => {
+    const label = path.split('/').at(-1) ?? path;
+    return { label, name: label, role: ref };
+  });
+  const keys = new Map<string, KeyOwner>(
+    [...functions, ...roleOwners].map((each, at) => [`ASIA${String(at).padStart(16, '0')}`, each]),
+  );
   const gateway = await openGateway({
     roles,
     accountId,
     ownerOf: (key) => keys.get(key),
     services: {
+      cloudformation: cloudFormation(deployed),
       dynamodb: dynamodb(engines.dynamodb, storage.tables, region),
       s3: s3(engines.s3, storage.buckets, region),
       lambda: lambda({
@@ -198,6 +206,20 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
     contextOf,
     calls: gateway.calls,
     segments: traces.segments,
+    /** The environment in which a program calls this account with the role of this construct id. */
+    environmentOfRole(label: string): Record<string, string> {
+      const [accessKeyId] = [...keys].find(([, owner]) => owner.label === label && roleOwners.includes(owner)) ?? [];
+      if (accessKeyId === undefined) throw new Error(`The template has no role ${label}.`);
+      return {
+        AWS_REGION: region,
+        AWS_ACCESS_KEY_ID: accessKeyId,
+        AWS_SECRET_ACCESS_KEY: 'secret',
+        AWS_ENDPOINT_URL: gateway.endpoint,
+        AWS_EC2_METADATA_DISABLED: 'true',
+        AWS_CONFIG_FILE: '/dev/null',
+        AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
+      };
+    },
     /** The folder that stands for /tmp of a function. */
     folderOf: (label: string): string => join(folder, named(label).name),
     /**

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { assembled, closeAll } from './scene.ts';
 import { accessDenied } from './stories/access-denied.ts';
+import { administer } from './stories/administer.ts';
 import { encrypted } from './stories/encrypted.ts';
 import { environment } from './stories/environment.ts';
 import { measured } from './stories/measured.ts';
@@ -21,6 +22,7 @@ describe.skipIf(process.env.DYNAMODB_TABLE)('a deployed stack', () => {
   tenants();
   encrypted();
   accessDenied();
+  administer();
 
   environment();
   measured();

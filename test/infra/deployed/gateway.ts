@@ -1,13 +1,19 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { DeployedFunction } from './functions.ts';
 import type { AccessRequest } from './policy.ts';
 import type { Roles } from './roles.ts';
 import type { Call, Service, ServiceResponse } from './services/service.ts';
 
-/** A call that a function made to AWS. */
+/** The owner of an access key: a function or a role. */
+export interface KeyOwner {
+  readonly label: string;
+  readonly name: string;
+  readonly role: string;
+}
+
+/** A call to AWS. */
 interface RecordedCall {
-  /** The label of the function whose role made it. */
+  /** The label of the function or role that made it. */
   readonly by: string;
   readonly service: string;
   readonly wanted: readonly AccessRequest[];
@@ -17,8 +23,7 @@ interface RecordedCall {
 export interface GatewayOptions {
   readonly services: Readonly<Record<string, Service>>;
   readonly roles: Roles;
-  /** The function that uses an access key. */
-  readonly ownerOf: (accessKeyId: string) => DeployedFunction | undefined;
+  readonly ownerOf: (accessKeyId: string) => KeyOwner | undefined;
   readonly accountId: string;
 }
 
@@ -68,7 +73,7 @@ export async function openGateway({ services, roles, ownerOf, accountId }: Gatew
 }
 
 const accessDeniedMessage = (
-  { role, name }: DeployedFunction,
+  { role, name }: KeyOwner,
   { action, resource }: AccessRequest,
   accountId: string,
 ): string =>

@@ -15,6 +15,8 @@ export interface Template {
 /** Where a template is deployed. `name` is part of all generated names. */
 export interface DeploymentTarget {
   readonly name: string;
+  /** The name of the stack in the template. @default `name` */
+  readonly stackName?: string;
   readonly region: string;
   readonly accountId: string;
 }
@@ -75,7 +77,7 @@ export function resolveTemplate({ Resources, Outputs = {} }: Template, target: D
     'AWS::AccountId': target.accountId,
     'AWS::Partition': 'aws',
     'AWS::URLSuffix': 'amazonaws.com',
-    'AWS::StackName': target.name,
+    'AWS::StackName': target.stackName ?? target.name,
   };
 
   const identityOf = (id: string): Identity => {

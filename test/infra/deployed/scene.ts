@@ -31,7 +31,7 @@ export const assembled = async (): Promise<Assembly> =>
 /** Deploys a stack into a new account; `edit` changes its template first. */
 export async function deploy(stack: StackName, edit = (template: Template): Template => template): Promise<Account> {
   const name = `${stack}-${process.pid}-${Date.now().toString(36)}-${open.length}`;
-  const target = { name, region: 'us-east-1', accountId: '111122223333' };
+  const target = { name, stackName: stack, region: 'us-east-1', accountId: '111122223333' };
   const assembly = await assembled();
   const deployed = resolveTemplate(edit(assembly.templateOf(stack)), target);
   const account = await openAccount(deployed, assembly, await engines());

@@ -24,6 +24,7 @@ function plain(stack: Stack): void {
   waitstate.grantApprove(role(stack, 'Portal'));
   waitstate.grantRead(role(stack, 'Viewer'));
   waitstate.grantOperate(role(stack, 'Operator'));
+  waitstate.grantAdminister(role(stack, 'Administrator'));
 }
 
 /** With two tenants, and agents that are restricted to one of them. */
@@ -32,6 +33,8 @@ function tenants(stack: Stack): void {
   waitstate.addAgent('orders', { ...ORDERS, tenant: 'acme' });
   waitstate.addAgent('quotes', { function: quotes(stack), hydrate: true, tenant: 'acme' });
   for (const tenant of ['acme', 'globex']) waitstate.grantOperate(role(stack, `Operator-${tenant}`), { tenant });
+  waitstate.grantAdminister(role(stack, 'Administrator'));
+  waitstate.grantAdminister(role(stack, 'Administrator-acme'), { tenant: 'acme' });
 }
 
 /** With every option that affects functions or roles. */
@@ -56,6 +59,7 @@ function everything(stack: Stack): void {
   waitstate.addAgent('orders', ORDERS);
   waitstate.addAgent('quotes', { function: quotes(stack), hydrate: true });
   waitstate.grantOperate(role(stack, 'Operator'));
+  waitstate.grantAdminister(role(stack, 'Administrator'));
 }
 
 export const STACKS = { plain, tenants, everything };

@@ -66,6 +66,8 @@ export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>
     PutItem: (call) => [one('PutItem', inputOf(call))],
     DeleteItem: (call) => [one('DeleteItem', inputOf(call))],
     Query: (call) => [queryAccess(inputOf(call))],
+    DescribeTable: (call) => [on(inputOf<Part>(call).TableName, 'DescribeTable', [])],
+    DescribeTimeToLive: (call) => [on(inputOf<Part>(call).TableName, 'DescribeTimeToLive', [])],
     BatchGetItem: (call) =>
       Object.entries(inputOf<{ RequestItems: Record<string, { Keys: Item[] }> }>(call).RequestItems).map(
         ([table, { Keys }]) =>
@@ -89,7 +91,9 @@ export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>
       const wants = operations[operationOf(call)]?.(call);
       if (!wants) throw new Error(`DynamoDB ${operationOf(call)} is not implemented in services/dynamodb.ts.`);
       const keys = [...tables.values()].flatMap(({ arn, kmsKey }) =>
-        kmsKey !== undefined && wants.some(({ resource }) => resource.startsWith(arn)) ? [kmsKey] : [],
+        kmsKey !== undefined && !isDescription(call) && wants.some(({ resource }) => resource.startsWith(arn))
+          ? [kmsKey]
+          : [],
       );
       return [...wants, ...keys.flatMap((key) => viaService(key, 'dynamodb', region, 'Decrypt'))];
     },
@@ -97,3 +101,6 @@ export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>
     denied: (message) => jsonError('com.amazon.coral.service#AccessDeniedException', message),
   };
 }
+
+/** Whether a call reads the settings of a table, which are not encrypted. */
+const isDescription = (call: Call): boolean => operationOf(call).startsWith('Describe');

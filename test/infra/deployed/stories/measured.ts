@@ -27,7 +27,7 @@ export function measured(): void {
             variables.WAITSTATE_METRICS_NAMESPACE,
           ]);
         }
-        expect(account.calls.length === 0 || written.length > 0).toBe(true);
+        expect(account.invocations.length === 0 || written.length > 0).toBe(true);
       }
     });
 

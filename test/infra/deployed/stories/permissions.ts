@@ -66,6 +66,7 @@ export function permissions(): void {
       );
       expect(new Set(denied)).toEqual(
         new Set([
+          'tenants Administrator-acme',
           'tenants Agent-orders',
           'tenants Checkpoint',
           'tenants Checkpoint-acme',
