@@ -5,6 +5,7 @@ import { ASSETS } from '../console/assets.ts';
 import { createConsole } from '../console/console.ts';
 import { backLink, problemPage } from '../console/problem-page.ts';
 import type { AppOptions } from '../http/app-options.ts';
+import { exceedsEscapedBytes } from '../http/escaped-bytes.ts';
 import { MAX_JSON_BYTES, MAX_URL_CHARACTERS, RESPONSE_TIMEOUT_SECONDS } from '../http/limits.ts';
 import { HttpError, toProblem } from '../http/problem.ts';
 import type { ApiEnv } from '../http/request-variables.ts';
@@ -90,8 +91,8 @@ async function handleRoute(options: AppOptions, route: Route, context: Context<A
   const response = await route.handle(toRouteRequest(route, options, context));
   if (response instanceof Response) return response;
   const { status, json, headers } = response;
-  const body = Buffer.from(JSON.stringify(json));
-  if (body.length > MAX_JSON_BYTES) throw responseTooLarge();
+  const body = JSON.stringify(json);
+  if (exceedsEscapedBytes(body, MAX_JSON_BYTES)) throw responseTooLarge();
   return new Response(body, { status, headers: { 'content-type': 'application/json', ...headers } });
 }
 
@@ -141,7 +142,7 @@ const responseTooLarge = (): HttpError =>
   new HttpError(
     413,
     'TOO_LARGE',
-    `The response would exceed ${MAX_JSON_BYTES} bytes. Request less: set a smaller \`limit\`.`,
+    `The response would exceed ${MAX_JSON_BYTES} bytes, with its quotes escaped. Request less: set a smaller \`limit\`.`,
   );
 
 const responseTimedOut = (): HttpError =>

@@ -10,7 +10,12 @@ export const DEFAULT_DOCUMENT_BYTES = 256 * 1024;
 export const MAX_DOCUMENT_BYTES = 2 * 1024 * 1024;
 /** Size to which each document in a list is truncated. */
 export const LISTED_DOCUMENT_BYTES = 8 * 1024;
-/** Maximum size of a JSON response: a Lambda response is limited to 6 MB. */
+/**
+ * Maximum size of a response of Lambda, in which the body is a JSON string.
+ * https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+ */
+export const MAX_LAMBDA_RESPONSE_BYTES = 6 * 1024 * 1024;
+/** Maximum size of a JSON body, with the escapes that it has in a response of Lambda; the rest is for headers. */
 export const MAX_JSON_BYTES = 5 * 1024 * 1024;
 /** Maximum size of a payload in a response: in base64 it must stay below the 6 MB limit of Lambda. */
 export const MAX_INLINE_PAYLOAD_BYTES = 4 * 1024 * 1024;

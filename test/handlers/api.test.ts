@@ -1,7 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { handler } from '../../lambda/handlers/api.ts';
+import { createApiHandler } from '../../lambda/handlers/factories/create-api-handler.ts';
 import { identifyFromAuthorizer } from '../../lambda/http/authorizer-caller.ts';
+import { exceedsEscapedBytes } from '../../lambda/http/escaped-bytes.ts';
+import { MAX_JSON_BYTES } from '../../lambda/http/limits.ts';
 import { encodePathId } from '../../lambda/http/path-id.ts';
 import { payload } from '../../lambda/index.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
@@ -240,5 +243,44 @@ describe('the handler behind an HTTP API', () => {
 
   it('reads the environment at its first invocation and names the missing variable', async () => {
     await expect(handler(httpEvent('GET', '/api/me'), {})).rejects.toThrow(/WAITSTATE_TABLE/);
+  });
+});
+
+describe('a large response', () => {
+  /** A run whose state is a list of texts that JSON escapes twice in a response of Lambda. */
+  const saveQuotes = async (run: string, megabytes: number) => {
+    const text = '"'.repeat(1000);
+    const state = Array.from({ length: megabytes * 1000 }, () => text);
+    await createCheckpointStore(scene.storage).save({ run, state });
+  };
+
+  it('is measured as Lambda does, with the escapes of its JSON string', async () => {
+    await saveQuotes('quotes', 1.8);
+    const path = '/api/runs/quotes/checkpoints/latest';
+    const response = await scene.api(authorized('GET', path, { rawQueryString: `bytes=${2 * 1024 * 1024}` }));
+    expect(Buffer.byteLength(JSON.stringify(response))).toBeLessThan(6 * 1024 * 1024);
+  });
+
+  it.each([
+    ['plain text', 'a', 5_200_000, false],
+    ['plain text', 'a', 5_300_000, true],
+    ['quotes', '"', 2_700_000, true],
+    ['control characters', '\u0001', 900_000, true],
+    ['letters of three bytes', '語', 1_800_000, true],
+    ['letters of three bytes', '語', 1_700_000, false],
+  ])('of %s (%s) with %i characters exceeds the limit: %s', (_, character, length, isTooLarge) => {
+    expect(exceedsEscapedBytes(character.repeat(length), MAX_JSON_BYTES)).toBe(isTooLarge);
+  });
+
+  it('that Lambda would reject becomes a problem instead of a failed invocation', async () => {
+    const telemetry = { log: () => {}, count: () => {}, runInvocation: <T>(run: () => Promise<T>) => run() };
+    const api = createApiHandler({ ...scene.shared, identify, telemetry, signedUrls: undefined });
+    const bytes = Buffer.alloc(5 * 1024 * 1024);
+    const store = createCheckpointStore(scene.storage);
+    await store.save({ run: 'blob', state: { file: payload(bytes) } });
+    const { json } = { json: JSON.parse((await api(authorized('GET', '/api/runs/blob/checkpoints/latest'))).body) };
+    const id = /"id":"([^"]+)"/.exec(JSON.stringify(json))?.[1];
+    const response = await api(authorized('GET', `/api/runs/blob/checkpoints/1/payloads/${id}`));
+    expect([response.statusCode, JSON.parse(response.body).code]).toEqual([413, 'TOO_LARGE']);
   });
 });

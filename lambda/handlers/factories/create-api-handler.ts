@@ -3,7 +3,10 @@ import { createApi } from '../../api/app.ts';
 import type { ContextFactory } from '../../checkpoints/engine.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Identify } from '../../http/caller.ts';
+import { exceedsEscapedBytes } from '../../http/escaped-bytes.ts';
+import { MAX_LAMBDA_RESPONSE_BYTES } from '../../http/limits.ts';
 import { encodePathId } from '../../http/path-id.ts';
+import { HttpError, toProblem } from '../../http/problem.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../runtime/telemetry.ts';
 import type { SignedUrls } from '../../storage/ports.ts';
@@ -46,9 +49,28 @@ export function createApiHandler({ contexts, agents, clock = systemClock, ...opt
   });
   const serve = handle(app);
   return (event: HttpEvent): Promise<HttpResponse> =>
-    telemetry.traceInvocation(
-      async () => (await serve(normalizeEvent(event) as unknown as LambdaEvent)) as HttpResponse,
-    );
+    telemetry.runInvocation(async () => {
+      const response = (await serve(normalizeEvent(event) as unknown as LambdaEvent)) as HttpResponse;
+      // Lambda would fail the invocation, and the caller would only see a status of 500.
+      if (!exceedsEscapedBytes(response.body, MAX_BODY_BYTES)) return response;
+      telemetry.count('RequestFailed');
+      log('error', 'A response is too large for Lambda.', { status: response.statusCode });
+      return tooLarge();
+    });
+}
+
+/** The rest of a response of Lambda is for its headers. */
+const MAX_BODY_BYTES = MAX_LAMBDA_RESPONSE_BYTES - 64 * 1024;
+
+function tooLarge(): HttpResponse {
+  const detail = 'The response is too large for Lambda. Request a part of it.';
+  const problem = toProblem(new HttpError(413, 'TOO_LARGE', detail));
+  return {
+    statusCode: 413,
+    headers: { 'content-type': 'application/problem+json' },
+    body: JSON.stringify(problem),
+    isBase64Encoded: false,
+  };
 }
 
 /**
