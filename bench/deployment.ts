@@ -141,7 +141,7 @@ export function createDeployment(options: DeploymentOptions) {
       }
     },
     gauge,
-    sweep: (): Promise<SweepResponse> => sweep({}),
+    sweep: () => sweep({}) as Promise<SweepResponse>,
     /** Sends a request to an approval link; throws unless the response is 200. */
     async link(method: 'GET' | 'POST', url: string, body?: object): Promise<HttpResponse> {
       activity.requests += 1;
@@ -162,7 +162,7 @@ const strictTelemetry = (count: Telemetry['count']): Telemetry => ({
     if (level === 'error') throw new Error(`${message} ${JSON.stringify(fields)}`);
   },
   count,
-  traceInvocation: (run) => run(),
+  runInvocation: (run) => run(),
 });
 
 /** A request as API Gateway passes it to the function. */

@@ -32,7 +32,7 @@ export const ENVIRONMENT = {
   iamCallers: 'WAITSTATE_IAM_CALLERS',
   /** The origins whose pages may call the API (CORS), separated by commas. @default none */
   corsOrigins: 'WAITSTATE_CORS_ORIGINS',
-  /** The tenants whose runs the gauge counts, as JSON. @default ["default"] */
+  /** The only tenants of the deployment, as JSON. @default any; the gauge then counts the runs of ["default"] */
   tenants: 'WAITSTATE_TENANTS',
   /** The CloudWatch namespace of the metrics; give each deployment in an account its own. @default Waitstate */
   metricsNamespace: 'WAITSTATE_METRICS_NAMESPACE',
@@ -50,7 +50,7 @@ export const HANDLERS = ['api', 'checkpoint', 'gauge', 'notify', 'resume', 'swee
 
 export type HandlerName = (typeof HANDLERS)[number];
 
-/** A handler's service name in logs, traces and the `service` dimension of its metrics. */
+/** A handler's service name in logs and the `service` dimension of its metrics. */
 export const serviceOf = (handler: HandlerName): string => `waitstate-${handler}`;
 
 const VARIABLES_READ = {
@@ -71,7 +71,10 @@ const VARIABLES_READ = {
   gauge: ['table', 'tenants', 'metricsNamespace'],
   notify: ['table', 'bucket', 'key', 'acceptUnencrypted', 'approvalUrl', 'bus', 'topic', 'agents', 'metricsNamespace'],
   resume: ['table', 'bucket', 'key', 'acceptUnencrypted', 'agents', 'metricsNamespace'],
-  sweep: ['table', 'bucket', 'key', 'acceptUnencrypted', 'approvalUrl', 'bus', 'topic', 'agents', 'metricsNamespace'],
+  sweep: [
+    ...(['table', 'bucket', 'key', 'acceptUnencrypted', 'approvalUrl', 'bus', 'topic', 'agents', 'tenants'] as const),
+    'metricsNamespace',
+  ],
 } as const satisfies Record<HandlerName | 'agent', readonly EnvironmentName[]>;
 
 /** Every variable that each handler, or the function of an agent, reads. */

@@ -9,7 +9,7 @@ export type { Gauge } from '../runtime/telemetry.ts';
 export const handler = lazyHandler('gauge', (environment) =>
   createGaugeHandler({
     records: dynamoRecordStore({ table: environment.table }),
-    tenants: environment.tenants,
+    tenants: environment.tenants ?? ['default'],
     telemetry: powertoolsTelemetry('gauge', environment),
   }),
 );

@@ -26,7 +26,7 @@ export interface Environment {
   readonly jwtCallers: string | undefined;
   readonly iamCallers: string | undefined;
   readonly corsOrigins: readonly string[];
-  readonly tenants: readonly string[];
+  readonly tenants: readonly string[] | undefined;
   readonly metricsNamespace: string;
 }
 
@@ -65,7 +65,7 @@ const READERS: { readonly [Name in EnvironmentName]: Reader<Environment[Name]> }
   jwtCallers: readOptional,
   iamCallers: readOptional,
   corsOrigins: readOrigins,
-  tenants: (found) => readTenants(readOptional(found) ?? '["default"]'),
+  tenants: (found) => readTenants(readOptional(found)),
   metricsNamespace: readNamespace,
 };
 
@@ -97,7 +97,8 @@ function readNamespace(found: string | undefined): string {
   );
 }
 
-function readTenants(text: string): readonly string[] {
+function readTenants(text: string | undefined): readonly string[] | undefined {
+  if (text === undefined) return undefined;
   const expected = 'at least one tenant, such as ["default", "acme"] as JSON';
   const given = parseJsonVariable(ENVIRONMENT.tenants, expected, text);
   if (Array.isArray(given) && given.length > 0 && given.every(isTenant)) return [...new Set(given)];

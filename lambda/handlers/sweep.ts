@@ -6,9 +6,9 @@ import { powertoolsTelemetry } from './powertools.ts';
 import { publishEvents } from './publish-events.ts';
 
 export type { SweepReport } from '../runtime/control/sweep.ts';
-export type { SweepResponse } from './factories/create-sweep-handler.ts';
+export type { CollectResponse, SweepResponse } from './factories/create-sweep-handler.ts';
 
-/** Processes timers, timeouts, retries and retention that are due, on a schedule. */
+/** Processes timers, timeouts, retries and retention that are due, and collects payloads, on schedules. */
 export const handler = lazyHandler('sweep', (environment) =>
   createSweepHandler({
     contexts: contextFactoryFrom(environment),
@@ -17,6 +17,7 @@ export const handler = lazyHandler('sweep', (environment) =>
     signedUrls: s3SignedUrls(environment),
     publish: publishEvents(environment),
     approvalUrl: environment.approvalUrl,
+    tenants: environment.tenants,
     telemetry: powertoolsTelemetry('sweep', environment),
   }),
 );

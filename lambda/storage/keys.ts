@@ -9,8 +9,8 @@ import { escapeId, unescapeId } from '../core/ids.ts';
 //   c  checkpoint; `cz` is the head      n  name of a checkpoint
 //   e  event                             w  signal that arrived before the run started
 //
-// `@` is always escaped in ids, so no run or tenant collides with the partitions `<tenant>/@agents`, `<tenant>/@cache`
-// and `@token/<hash>`.
+// `@` is always escaped in ids, so no run or tenant collides with the partitions `<tenant>/@agents`, `<tenant>/@cache`,
+// `<tenant>/@collection` and `@token/<hash>`.
 
 /** A range of the keys of a partition, both ends included. */
 export interface KeyRange {
@@ -78,6 +78,10 @@ export const pausedAgentKey = (agent: string): string => `p${escapeId('agent', a
 
 /** The partition of the cached results that the runs of a tenant share. */
 export const cachePartition = (tenant: string): string => `${escapeId('tenant', tenant)}/@cache`;
+
+/** The partition with the progress of the scheduled collection of payloads, and the key of its record. */
+export const collectionPartition = (tenant: string): string => `${escapeId('tenant', tenant)}/@collection`;
+export const COLLECTION_KEY = 'p';
 
 /** The partition of an approval link, named by the hash of its token, and the key of its record. */
 export const TOKEN_PARTITION_PREFIX = '@token/';

@@ -157,9 +157,9 @@ function memoryPayloadStore(clock: () => number): PayloadStore {
       if (payload) storePayload(to.partition, to.id, payload.bytes);
       return payload !== undefined;
     },
-    async *list(scope) {
-      for (const [partition, payloads] of [...partitions]) {
-        if (scope !== undefined && !`${partition}/`.startsWith(`${scope}/`)) continue;
+    async *list(scope, after = '') {
+      for (const [partition, payloads] of [...partitions].sort(([a], [b]) => (a < b ? -1 : 1))) {
+        if (partition <= after || (scope !== undefined && !`${partition}/`.startsWith(`${scope}/`))) continue;
         for (const [id, { bytes, writtenAt }] of [...payloads]) yield { partition, id, size: bytes.length, writtenAt };
       }
     },

@@ -124,8 +124,11 @@ export interface PayloadStore {
   open(partition: string, id: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Copies a payload, inside the storage where possible. False when the payload does not exist. */
   copy(from: { partition: string; id: string }, to: { partition: string; id: string }): Promise<boolean>;
-  /** All payloads of a partition, of a tenant (the part before the slash), or of all tenants, grouped by partition. */
-  list(scope?: string): AsyncIterable<StoredPayload>;
+  /**
+   * All payloads of a partition, of a tenant (the part before the slash), or of all tenants, grouped by partition. With
+   * `after`, only those behind this partition, in the order in which the store lists partitions.
+   */
+  list(scope?: string, after?: string): AsyncIterable<StoredPayload>;
   /** Removes payloads; missing ones are no error. */
   remove(partition: string, ids: readonly string[]): Promise<void>;
   close(): Promise<void>;

@@ -154,6 +154,19 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(await listed(tenant.slice(0, -1))).toStrictEqual([]);
     });
 
+    it('resumes a listing behind a partition', async () => {
+      const tenant = randomUUID();
+      for (const run of ['a', 'a-1', 'a1', 'b%2F'])
+        for (const id of ['1', 'Z_-z']) await store.put(`${tenant}/${run}`, id, bytes(1));
+      const all = await listed(tenant);
+      for (const partition of new Set(all.map((each) => each.partition))) {
+        const rest: StoredPayload[] = [];
+        for await (const payload of store.list(tenant, partition)) rest.push(payload);
+        const last = all.findLastIndex((each) => each.partition === partition);
+        expect(rest.map(nameOf)).toStrictEqual(all.slice(last + 1).map(nameOf));
+      }
+    });
+
     it('reports when a payload was written', async () => {
       const { partition } = aName();
       for (const id of ['1', '2']) await store.put(partition, id, bytes(1));

@@ -21,13 +21,14 @@ describe('the environment of handlers', () => {
       approvalUrl: undefined,
       bus: undefined,
       topic: undefined,
+      tenants: undefined,
     };
     const named = { table: 'runs', bucket: 'payloads', metricsNamespace: 'Waitstate' };
     expect(readEnvironment('sweep', GOOD)).toEqual({ ...named, ...unset, agents: new Map() });
     expect(readEnvironment('api', GOOD)).toMatchObject({ corsOrigins: [], retentionSeconds: undefined });
     expect(readEnvironment('gauge', { WAITSTATE_TABLE: 'runs' })).toEqual({
       table: 'runs',
-      tenants: ['default'],
+      tenants: undefined,
       metricsNamespace: 'Waitstate',
     });
     expect(() => readEnvironment('resume', {})).toThrow(

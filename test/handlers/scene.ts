@@ -8,7 +8,11 @@ import { createApiHandler } from '../../lambda/handlers/factories/create-api-han
 import { createCheckpointHandler } from '../../lambda/handlers/factories/create-checkpoint-handler.ts';
 import { createNotifyHandler } from '../../lambda/handlers/factories/create-notify-handler.ts';
 import { createResumeHandler } from '../../lambda/handlers/factories/create-resume-handler.ts';
-import { createSweepHandler } from '../../lambda/handlers/factories/create-sweep-handler.ts';
+import {
+  type CollectResponse,
+  createSweepHandler,
+  type SweepResponse,
+} from '../../lambda/handlers/factories/create-sweep-handler.ts';
 import { publishEvents } from '../../lambda/handlers/publish-events.ts';
 import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
 import type { BatchResponse, StreamEvent, StreamRecord } from '../../lambda/handlers/stream-records.ts';
@@ -64,7 +68,7 @@ export async function handlerScene(options: SceneOptions = {}) {
   const recording: Telemetry = {
     log: (level, message, fields) => void logged.push(JSON.stringify({ level, message, ...fields })),
     count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
-    traceInvocation: (run) => run(),
+    runInvocation: (run) => run(),
   };
   const telemetryFor = options.telemetry ?? (() => recording);
   const client: DynamoDBClient = dynamoClient();
@@ -167,7 +171,11 @@ export async function handlerScene(options: SceneOptions = {}) {
     flow,
     resume,
     notify,
-    sweep: (event: object = {}) => sweep(event),
+    sweep: (event: object = {}) => sweep(event) as Promise<SweepResponse>,
+    collect: (tenants?: readonly string[]) =>
+      createSweepHandler({ ...shared, tenants, telemetry: telemetryFor('sweep') })({
+        collect: true,
+      }) as Promise<CollectResponse>,
     api: createApiHandler({ ...shared, identify, corsOrigins: options.origins ?? [], telemetry: telemetryFor('api') }),
     checkpoint: createCheckpointHandler({ ...shared, telemetry: telemetryFor('checkpoint') }) as (
       event: unknown,

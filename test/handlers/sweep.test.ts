@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { HEAD_KEY } from '../../lambda/storage/keys.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
@@ -143,5 +145,84 @@ describe('sweep', () => {
       type: 'Event',
       event: { approvals: [{ approval: 'buy', approved: false, status: 'EXPIRED' }] },
     });
+  });
+});
+
+describe('the scheduled collection', () => {
+  const HOUR = 3_600_000;
+  const objects = async ({ storage }: HandlerScene) => {
+    const found: string[] = [];
+    for await (const { partition, id } of storage.payloads.list()) found.push(`${partition} ${id.replace(/\W.*/, '')}`);
+    return found;
+  };
+  /** A payload that nothing refers to, as a crash or a hand-over leaves it. */
+  const orphan = ({ storage }: HandlerScene, partition: string, name = 'orphan') =>
+    storage.payloads.put(partition, `invocation-${name.padEnd(16, '0')}`, Buffer.from('x'));
+
+  it('removes payloads that nothing refers to once a day, and keeps all others', async () => {
+    const scene = await handlerScene();
+    const text = randomBytes(250_000).toString('hex');
+    await scene.checkpoint({ waitstate: 1, action: 'start', run: 'r-1', agent: 'refunds', input: { text } });
+    const live = await objects(scene);
+    expect(live.length).toBeGreaterThan(0);
+    await orphan(scene, 'default/r-1');
+    await orphan(scene, 'acme/r-2');
+    const start = Date.now();
+    scene.clock.moveTo(start + 23 * HOUR);
+    expect(await scene.collect()).toMatchObject({ payloadsRemoved: 0, failed: 0 });
+    scene.clock.moveTo(start + 46 * HOUR);
+    // The last pass was less than a day ago.
+    expect(await scene.collect()).toMatchObject({ payloadsRemoved: 0 });
+    scene.clock.moveTo(start + 48 * HOUR);
+    expect(await scene.collect()).toEqual({ payloadsRemoved: 2, bytesRemoved: 2, failed: 0 });
+    expect(await objects(scene)).toEqual(live);
+    expect(scene.counts.get('PayloadsCollected')).toBe(2);
+  });
+
+  it('lists each tenant by itself if the deployment has tenants, as their roles allow', async () => {
+    const scene = await handlerScene();
+    const scopes: (string | undefined)[] = [];
+    const { list } = scene.storage.payloads;
+    scene.storage.payloads.list = (scope, after) => {
+      scopes.push(scope);
+      return list(scope, after);
+    };
+    for (const tenant of ['acme', 'globex', 'other']) await orphan(scene, `${tenant}/r`);
+    scene.clock.moveTo(Date.now() + 25 * HOUR);
+    expect(await scene.collect(['acme', 'globex'])).toMatchObject({ payloadsRemoved: 2, failed: 0 });
+    expect(scopes).toEqual(['acme', 'globex']);
+    scene.storage.payloads.list = list;
+    expect(await objects(scene)).toEqual(['other/r invocation']);
+  });
+
+  it('stops after some minutes, and the next invocation continues behind the last run', async () => {
+    const scene = await handlerScene();
+    for (let run = 1; run <= 3; run++) await orphan(scene, `default/r-${run}`);
+    scene.clock.moveTo(Date.now() + 25 * HOUR);
+    const { remove } = scene.storage.payloads;
+    // Each run takes four minutes.
+    scene.storage.payloads.remove = async (partition, ids) => {
+      scene.clock.moveTo(scene.clock.now() + 4 * 60_000);
+      await remove(partition, ids);
+    };
+    expect(await scene.collect()).toMatchObject({ payloadsRemoved: 1 });
+    expect(await scene.collect()).toMatchObject({ payloadsRemoved: 1 });
+    expect(await objects(scene)).toHaveLength(1);
+    expect(await scene.collect()).toMatchObject({ payloadsRemoved: 1 });
+    expect(await scene.collect()).toMatchObject({ payloadsRemoved: 0 });
+  });
+
+  it('examines the payloads of a run again that could not be collected for now', async () => {
+    const scene = await handlerScene();
+    await orphan(scene, 'default/r-1');
+    const start = Date.now();
+    scene.clock.moveTo(start + 25 * HOUR);
+    const { remove } = scene.storage.payloads;
+    scene.storage.payloads.remove = () => Promise.reject(new WaitstateError('STORAGE_UNAVAILABLE', 'Not now.'));
+    expect(await scene.collect()).toMatchObject({ payloadsRemoved: 0, failed: 1 });
+    expect(scene.counts.get('CollectionFailed')).toBe(1);
+    scene.storage.payloads.remove = remove;
+    scene.clock.moveTo(start + 50 * HOUR);
+    expect(await scene.collect()).toMatchObject({ payloadsRemoved: 1, failed: 0 });
   });
 });

@@ -7,7 +7,7 @@ import { payloadsInUse } from './payloads-in-use.ts';
 import { readWholeRun } from './whole-run.ts';
 
 // A writer stores payloads first and refers to them a moment later; a day is far more than that takes.
-const GRACE_MS = 24 * 3_600_000;
+export const COLLECT_GRACE_MS = 24 * 3_600_000;
 
 /** What a collection removed. */
 export interface CollectResult {
@@ -17,10 +17,39 @@ export interface CollectResult {
 }
 
 /** Removes payloads that no checkpoint or side record refers to and that are older than a day: orphans of crashes. */
-export async function collect(context: Context, { everyTenant = false }: TenantScopeOptions): Promise<CollectResult> {
+export const collect = async (
+  context: Context,
+  { everyTenant = false }: TenantScopeOptions,
+): Promise<CollectResult> => {
+  const { stoppedAfter: _none, ...result } = await collectPayloads(context, {
+    scope: everyTenant ? undefined : escapeId('tenant', context.tenant),
+    writtenBefore: context.now() - COLLECT_GRACE_MS,
+  });
+  return result;
+};
+
+/** Which payloads to examine, and when to stop. */
+interface Collection {
+  /** An escaped tenant. @default all tenants */
+  readonly scope: string | undefined;
+  /** Only payloads that were written before this time, which is at least a day ago. */
+  readonly writtenBefore: number;
+  /** Only payloads that were written at this time or later. @default all */
+  readonly writtenSince?: number;
+  /** Only payloads behind this partition. @default all */
+  readonly after?: string | undefined;
+  /** Whether to stop before the next partition. @default never */
+  readonly isOver?: () => boolean;
+}
+
+/** Collects payloads, and returns the last examined partition if it stopped early. */
+export async function collectPayloads(
+  context: Context,
+  { scope, writtenBefore, writtenSince = 0, after, isOver = () => false }: Collection,
+): Promise<CollectResult & { readonly stoppedAfter?: string }> {
   const result = { payloadsRemoved: 0, bytesRemoved: 0, failed: [] as FailedRun[] };
-  const isOld = ({ writtenAt }: StoredPayload): boolean => writtenAt < context.now() - GRACE_MS;
   const collectPartition = async (partition: string, candidates: readonly StoredPayload[]) => {
+    if (candidates.length === 0) return;
     const ids = parsePartition(partition);
     try {
       const { checkpoints, sidePayloadIds } = await readWholeRun({ ...context, ...ids, partition });
@@ -37,17 +66,22 @@ export async function collect(context: Context, { everyTenant = false }: TenantS
       result.failed.push({ ...ids, error });
     }
   };
+  let current: string | undefined;
   let candidates: StoredPayload[] = [];
-  for await (const payload of context.payloads.list(everyTenant ? undefined : escapeId('tenant', context.tenant))) {
-    const partition = candidates[0]?.partition;
-    if (partition !== undefined && partition !== payload.partition) {
-      await collectPartition(partition, candidates);
+  for await (const payload of context.payloads.list(scope, after)) {
+    if (current !== undefined && current !== payload.partition) {
+      await collectPartition(current, candidates);
+      if (isOver()) return { ...result, stoppedAfter: current };
       candidates = [];
     }
+    current = payload.partition;
+    const { writtenAt, id } = payload;
     // Only ids of payloads: the bucket may hold other objects.
-    if (isOld(payload) && isRandomId(payload.id)) candidates.push(payload);
+    // The clock is known to be right only after a response of the storage, such as this page.
+    const isOld = writtenAt < writtenBefore && writtenAt < context.now() - COLLECT_GRACE_MS;
+    if (isOld && writtenAt >= writtenSince && isRandomId(id)) candidates.push(payload);
   }
-  if (candidates[0]) await collectPartition(candidates[0].partition, candidates);
+  if (current !== undefined) await collectPartition(current, candidates);
   return result;
 }
 

@@ -7,5 +7,6 @@ export { collect } from './collect.ts';
 export { deleteRun, sweep, sweepRun } from './delete.ts';
 export { diffCheckpoints } from './diff.ts';
 export { prune } from './prune.ts';
+export { continueCollection } from './scheduled-collection.ts';
 export { fork, forkId, parseForkRecord, redo, rewind, undo } from './time-travel.ts';
 export { verify } from './verify.ts';

@@ -1,3 +1,4 @@
+import { type CollectResult, withTenant } from '../../checkpoints/engine.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
@@ -10,21 +11,28 @@ import { reportClockDifference } from '../report-clock-difference.ts';
 import { UNREADABLE_CODES } from '../stream-records.ts';
 
 export interface SweepHandlerOptions extends DeliveryOptions, NotifierOptions {
+  /** The only tenants of the deployment. @default any */
+  readonly tenants?: readonly string[] | undefined;
   readonly clock?: Clock;
 }
 
 /** The counts of a sweep, without the errors themselves. */
 export type SweepResponse = Omit<SweepReport, 'failed'> & { readonly failed: number };
 
+/** What a collection removed, without the errors themselves. */
+export type CollectResponse = Omit<CollectResult, 'failed'> & { readonly failed: number };
+
 /**
  * Creates the scheduled handler that processes everything that is due: it delivers runs, sends notifications, and
  * expires and deletes records. An event with `shards` limits it to these, so that several sweepers can run in parallel.
+ * An event with `collect` removes payloads that nothing refers to instead.
  */
 export const createSweepHandler =
   ({ clock = systemClock, ...options }: SweepHandlerOptions) =>
-  (event: unknown): Promise<SweepResponse> =>
-    options.telemetry.traceInvocation(async () => {
+  (event: unknown): Promise<SweepResponse | CollectResponse> =>
+    options.telemetry.runInvocation(async () => {
       const { contexts, telemetry } = options;
+      if (isCollection(event)) return collectPayloads({ ...options, clock });
       const { failed, ...counts } = await sweepDue({
         runtime: {
           contexts,
@@ -45,6 +53,33 @@ export const createSweepHandler =
         if (value > 0) telemetry.count(METRICS[name as keyof SweepResponse], value);
       return response;
     });
+
+const isCollection = (event: unknown): boolean => (Object(event) as { collect?: unknown }).collect === true;
+
+/** How long a collection takes at most; the next invocation continues it. Its function has a timeout of five minutes. */
+const MAX_COLLECTION_MS = 3 * 60_000;
+
+/** Continues the daily collection of payloads, of each tenant if the deployment lists its tenants. */
+async function collectPayloads(options: SweepHandlerOptions & { readonly clock: Clock }): Promise<CollectResponse> {
+  const { contexts, tenants, telemetry, clock } = options;
+  const { continueCollection } = await import('../../checkpoints/operations/operations.ts');
+  const until = clock.now() + MAX_COLLECTION_MS;
+  const isOver = (): boolean => clock.now() >= until;
+  const total = { payloadsRemoved: 0, bytesRemoved: 0, failed: 0 };
+  for (const tenant of tenants ?? [undefined]) {
+    const context = await (tenant === undefined ? contexts : withTenant(contexts, tenant)).forTenant();
+    const result = await continueCollection(context, { everyTenant: tenant === undefined, isOver });
+    for (const { tenant, run, error } of result?.failed ?? [])
+      telemetry.log('warn', 'The payloads of a run could not be collected.', { tenant, run, ...errorFields(error) });
+    total.payloadsRemoved += result?.payloadsRemoved ?? 0;
+    total.bytesRemoved += result?.bytesRemoved ?? 0;
+    total.failed += result?.failed.length ?? 0;
+    if (isOver()) break;
+  }
+  if (total.payloadsRemoved > 0) telemetry.count('PayloadsCollected', total.payloadsRemoved);
+  if (total.failed > 0) telemetry.count('CollectionFailed', total.failed);
+  return total;
+}
 
 /**
  * Logs the runs that could not be swept. Unreadable records stay due until they are repaired or removed, so all of them

@@ -12,8 +12,8 @@ export function lazyPayloadStore(load: () => Promise<PayloadStore>): PayloadStor
     open: async (partition, id) => (await store()).open(partition, id),
     copy: async (from, to) => (await store()).copy(from, to),
     remove: async (partition, ids) => (await store()).remove(partition, ids),
-    async *list(scope) {
-      yield* (await store()).list(scope);
+    async *list(...args) {
+      yield* (await store()).list(...args);
     },
     async close() {
       await (await loaded)?.close();

@@ -79,11 +79,13 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
       const copied = await withDiskErrors(() => undefinedIfMissing(writeAtomically(to, fill).then(() => true)));
       return copied ?? false;
     },
-    async *list(scope) {
+    async *list(scope, after) {
       if (scope?.includes('/')) return yield* payloadsIn(folderOf(scope), scope);
-      for (const entry of (await withDiskErrors(() => undefinedIfMissing(readdir(root, { withFileTypes: true })))) ??
-        []) {
-        if (!entry.isDirectory()) continue;
+      const entries = await withDiskErrors(() => undefinedIfMissing(readdir(root, { withFileTypes: true })));
+      const start = after === undefined ? '' : partitions.folderName(after);
+      // In order of the folder names, so that a listing can resume behind one of them.
+      for (const entry of (entries ?? []).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+        if (!entry.isDirectory() || entry.name <= start) continue;
         const folder = join(root, entry.name);
         const partition = await withDiskErrors(() => partitions.readPartitionName(folder));
         if (partition === undefined) await withDiskErrors(() => partitions.sweepAndListFiles(folder));

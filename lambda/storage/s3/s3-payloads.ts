@@ -85,13 +85,15 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
       return copied !== undefined;
     },
 
-    async *list(scope) {
+    async *list(scope, after) {
       const Prefix = scope === undefined ? prefix : `${prefix}${scope}/`;
+      // Ids have no `~`, so this is behind all payloads of the partition.
+      const StartAfter = after === undefined ? undefined : `${prefix}${after}/~`;
       let page: ListObjectsV2CommandOutput | undefined;
       do {
         const ContinuationToken: string | undefined = page?.NextContinuationToken;
         page = await call(callInfo('s3:ListBucket'), (client) =>
-          client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix, ContinuationToken })),
+          client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix, StartAfter, ContinuationToken })),
         );
         for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
           const payload = parsePayloadPath(Key.slice(prefix.length), Size, LastModified);

@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { allOf, type Deployed } from './resolve.ts';
 
-/** The event of the rule that invokes a function on a schedule; throws if no rule is allowed to. */
-export function scheduledEvent(deployed: Deployed, target: string): object {
+interface Target {
+  readonly Arn: string;
+  readonly Input?: string;
+}
+
+/** The event of the rule with this id that invokes a function on a schedule; throws if no such rule is allowed to. */
+export function scheduledEvent(deployed: Deployed, target: string, id: string): object {
   const { region, accountId } = deployed.target;
-  const rule = allOf<{ Targets: { Arn: string }[]; State: string }>(deployed, 'AWS::Events::Rule').find(
-    ({ properties }) => properties.State === 'ENABLED' && properties.Targets.some(({ Arn }) => Arn === target),
+  const rule = allOf<{ Targets: Target[]; State: string }>(deployed, 'AWS::Events::Rule').find(
+    ({ path, properties }) =>
+      path.endsWith(`/${id}`) && properties.State === 'ENABLED' && properties.Targets.some(({ Arn }) => Arn === target),
   );
   const isPermitted = allOf<{ FunctionName: string; Principal: string; SourceArn: string }>(
     deployed,
@@ -14,7 +20,9 @@ export function scheduledEvent(deployed: Deployed, target: string): object {
     ({ properties: { FunctionName, Principal, SourceArn } }) =>
       FunctionName === target && Principal === 'events.amazonaws.com' && SourceArn === rule?.arn,
   );
-  if (!rule || !isPermitted) throw new Error(`No enabled rule is allowed to invoke ${target}.`);
+  if (!rule || !isPermitted) throw new Error(`No enabled rule ${id} is allowed to invoke ${target}.`);
+  const { Input } = rule.properties.Targets.find(({ Arn }) => Arn === target) ?? {};
+  if (Input !== undefined) return JSON.parse(Input);
   return {
     version: '0',
     id: randomUUID(),
