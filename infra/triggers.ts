@@ -12,14 +12,30 @@ import { KEY_TO_READ, type StorageResources, viaService } from './access.ts';
 import { acknowledge } from './acknowledge.ts';
 
 /**
- * Invokes a handler with the stream records that match its filters. Failed records are retried separately. After all
- * retries a record goes to the dead-letter queue, so that it does not block others; the sweeper finds its run.
+ * How long a failing record is retried. The sweeper finds a run that `resume` could not deliver, so its record soon makes
+ * room for others. Nothing else repeats the end of a run that `notify` could not publish, so its record is retried for
+ * almost as long as the stream keeps it, 24 hours, and then goes to the dead-letter queue.
+ */
+const RETRIES = {
+  resume: { retryAttempts: 4, maxRecordAge: Duration.hours(1) },
+  notify: { maxRecordAge: Duration.hours(23) },
+} as const satisfies Record<keyof typeof STREAM_FILTERS, object>;
+
+interface StreamTriggerOptions {
+  readonly storage: StorageResources;
+  readonly deadLetterQueue: IQueue;
+  /** Whether the table existed before the construct. */
+  readonly isExistingTable: boolean;
+}
+
+/**
+ * Invokes a handler with the stream records that match its filters. Failed records are retried separately. A record that
+ * keeps failing goes to the dead-letter queue, so that it does not block others.
  */
 export function addStreamTrigger(
   target: LambdaFunction,
   handler: keyof typeof STREAM_FILTERS,
-  { table, encryptionKeys }: StorageResources,
-  deadLetterQueue: IQueue,
+  { storage: { table, encryptionKeys }, deadLetterQueue, isExistingTable }: StreamTriggerOptions,
 ): void {
   const { tableStreamArn: eventSourceArn } = table;
   if (eventSourceArn === undefined)
@@ -31,13 +47,13 @@ export function addStreamTrigger(
   target
     .addEventSourceMapping('Stream', {
       eventSourceArn,
-      // With LATEST, records written before the first poll of Lambda would be lost.
-      startingPosition: StartingPosition.TRIM_HORIZON,
+      // A new table has no records yet, and with LATEST those written before the first poll of Lambda would be lost. The
+      // stream of an existing table has the records of a day, which another deployment has handled.
+      startingPosition: isExistingTable ? StartingPosition.LATEST : StartingPosition.TRIM_HORIZON,
       filters: STREAM_FILTERS[handler].map((filter) => FilterCriteria.filter(filter)),
       batchSize: 100,
       parallelizationFactor: 5,
-      retryAttempts: 4,
-      maxRecordAge: Duration.hours(1),
+      ...RETRIES[handler],
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
       onFailure: new SqsDlq(deadLetterQueue),
@@ -71,20 +87,25 @@ function streamPolicy(target: LambdaFunction, streamArn: string, encryptionKeys:
   return policy;
 }
 
+/** When to invoke a function, and with which event. */
+interface ScheduledEvent {
+  readonly id: string;
+  readonly every: Duration;
+  readonly event?: object;
+}
+
 /**
- * Invokes a function on a schedule, once with each of the events. A missed invocation is not repeated, because the next
- * one does its work, too.
+ * Invokes a function on schedules. A missed invocation is not repeated, because the next one does its work, too.
  */
-export function addScheduleTrigger(
+export function addScheduleTriggers(
   target: LambdaFunction,
-  every: Duration,
   deadLetterQueue: IQueue,
-  events: readonly object[] = [{}],
+  schedules: readonly ScheduledEvent[],
 ): void {
   const noRetries = { retryAttempts: 0, maxEventAge: Duration.minutes(5) };
   target.configureAsyncInvoke(noRetries);
-  for (const [index, event] of events.entries())
-    new Rule(target, index === 0 ? 'Schedule' : `Schedule${index + 1}`, {
+  for (const { id, every, event = {} } of schedules)
+    new Rule(target, id, {
       description: `Invokes ${target.node.id} of Waitstate`,
       schedule: Schedule.rate(every),
       targets: [
@@ -97,10 +118,13 @@ export function addScheduleTrigger(
     });
 }
 
-/** The events of parallel sweepers: each gets a part of the shards. */
-export const sweepEvents = (sweepers: number): readonly object[] =>
-  sweepers === 1
-    ? [{}]
-    : Array.from({ length: sweepers }, (_, sweeper) => ({
-        shards: SHARDS.filter((shard) => shard % sweepers === sweeper),
-      }));
+/** The schedules of parallel sweepers, of which each gets a part of the shards, and of the collection of payloads. */
+export const sweepSchedules = (every: Duration, sweepers: number): readonly ScheduledEvent[] => [
+  ...Array.from({ length: sweepers }, (_, sweeper) => ({
+    id: sweeper === 0 ? 'Schedule' : `Schedule${sweeper + 1}`,
+    every,
+    event: sweepers === 1 ? {} : { shards: SHARDS.filter((shard) => shard % sweepers === sweeper) },
+  })),
+  // It starts once a day. The other invocations continue it, or find nothing to do.
+  { id: 'Collection', every: Duration.hours(1), event: { collect: true } },
+];

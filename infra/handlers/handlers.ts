@@ -12,7 +12,7 @@ import { grantPublish } from '../messages.ts';
 import { PERIOD } from '../operating/metrics.ts';
 import type { ResolvedProps } from '../resolved-props.ts';
 import type { Tenants } from '../tenants.ts';
-import { addScheduleTrigger, addStreamTrigger, sweepEvents } from '../triggers.ts';
+import { addScheduleTriggers, addStreamTrigger, sweepSchedules } from '../triggers.ts';
 import { createHandlerFunction, HANDLER_SETTINGS } from './handler-functions.ts';
 
 interface HandlersOptions {
@@ -53,10 +53,11 @@ export class Handlers {
     const { resume, notify, sweep, gauge } = this.byName;
     const { storage, props } = this.#options;
     const { sweepEvery, sweepers } = props;
-    addStreamTrigger(resume, 'resume', storage, deadLetterQueue);
-    addStreamTrigger(notify, 'notify', storage, deadLetterQueue);
-    addScheduleTrigger(sweep, sweepEvery, deadLetterQueue, sweepEvents(sweepers));
-    addScheduleTrigger(gauge, PERIOD, deadLetterQueue);
+    const stream = { storage, deadLetterQueue, isExistingTable: props.table !== undefined };
+    addStreamTrigger(resume, 'resume', stream);
+    addStreamTrigger(notify, 'notify', stream);
+    addScheduleTriggers(sweep, deadLetterQueue, sweepSchedules(sweepEvery, sweepers));
+    addScheduleTriggers(gauge, deadLetterQueue, [{ id: 'Schedule', every: PERIOD }]);
     for (const handler of [notify, sweep]) {
       bus.grantPutEventsTo(handler);
       grantPublish(topic, handler);

@@ -36,7 +36,10 @@ export function publishEvents({ bus, topic, events, sns }: PublishOptions): Publ
     const { FailedEntryCount, Entries } = await bridge.send(new sdk.PutEventsCommand({ Entries: [entry] }));
     if (!FailedEntryCount) return;
     const code = Entries?.[0]?.ErrorCode ?? 'no error code';
-    throw new WaitstateError('STORAGE_UNAVAILABLE', `EventBridge bus "${EventBusName}" rejected an event: ${code}.`);
+    throw new WaitstateError(
+      PERMANENT_ERRORS.has(code) ? 'INVALID_INPUT' : 'STORAGE_UNAVAILABLE',
+      `EventBridge bus "${EventBusName}" rejected an event: ${code}.`,
+    );
   };
 
   const toTopic = async (TopicArn: string, { detail, text }: PublishedEvent): Promise<void> => {
@@ -58,6 +61,9 @@ export function publishEvents({ bus, topic, events, sns }: PublishOptions): Publ
     await Promise.all([bus !== undefined && toBus(bus, event), topic !== undefined && toTopic(topic, event)]);
   };
 }
+
+/** The rejections of an event that no retry changes; all others may be temporary. */
+const PERMANENT_ERRORS: ReadonlySet<string> = new Set(['InvalidArgument', 'MalformedDetail']);
 
 /** SNS accepts at most 100 printable ASCII characters. https://docs.aws.amazon.com/sns/latest/api/API_Publish.html */
 const toSubject = (text: string): string =>

@@ -3,7 +3,7 @@ import { isWaitstateError } from '../../core/errors.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import { readApprovalMeta } from '../../runtime/approvals/approval-meta.ts';
 import { processDueApproval } from '../../runtime/approvals/due.ts';
-import type { Metric } from '../../runtime/telemetry.ts';
+import { errorFields, type Metric } from '../../runtime/telemetry.ts';
 import { APPROVAL_KEY_PREFIX, approvalIdFromKey } from '../../storage/keys.ts';
 import { type NotifierOptions, notifierFor } from '../notifier.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type Change,
   changedHeads,
   forEachChange,
+  isRetryable,
   runIdsOf,
   type StreamEvent,
 } from '../stream-records.ts';
@@ -19,11 +20,15 @@ export interface NotifyHandlerOptions extends NotifierOptions {
   readonly contexts: ContextFactory;
 }
 
-/** Creates the stream handler that sends notifications about approvals and publishes the ends of runs. */
+/**
+ * Creates the stream handler that sends notifications about approvals and publishes the ends of runs. The stream delivers
+ * the end of a run again until it is published. A failed notification is not delivered again, because it is due and the
+ * sweeper repeats it; it would hold up the ends of other runs.
+ */
 export const createNotifyHandler =
   (options: NotifyHandlerOptions) =>
   (event: StreamEvent): Promise<BatchResponse> =>
-    options.telemetry.traceInvocation(() =>
+    options.telemetry.runInvocation(() =>
       forEachChange(event, options.telemetry, async (change) => {
         await notifyApprovers(options, change);
         await publishRunEnd(options, change);
@@ -42,8 +47,16 @@ async function notifyApprovers({ contexts, ...options }: NotifyHandlerOptions, {
   try {
     await processDueApproval(at, id, notifierFor(options, ids.tenant, agent));
   } catch (error) {
-    // The agent's function failed, which is counted. The notification is due again later.
-    if (!isWaitstateError(error, 'STEP_FAILED', 'TIMED_OUT')) throw error;
+    // A failure of the agent's function is logged and counted already, and so is one of the bus or the topic.
+    if (!isRetryable(error)) {
+      if (isWaitstateError(error, 'STEP_FAILED', 'TIMED_OUT')) return;
+      throw error;
+    }
+    const { tenant, run } = ids;
+    options.telemetry.log('warn', 'Approvers could not be notified. The sweeper tries again.', {
+      ...{ tenant, run, approval: id },
+      ...errorFields(error),
+    });
   }
 }
 

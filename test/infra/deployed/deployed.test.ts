@@ -8,6 +8,7 @@ import { measured } from './stories/measured.ts';
 import { otherLanguage } from './stories/other-language.ts';
 import { overTime } from './stories/over-time.ts';
 import { permissions } from './stories/permissions.ts';
+import { runEnds } from './stories/run-ends.ts';
 import { tenants } from './stories/tenants.ts';
 import { wholeStory } from './stories/whole-story.ts';
 
@@ -23,6 +24,7 @@ describe.skipIf(process.env.DYNAMODB_TABLE)('a deployed stack', () => {
   encrypted();
   accessDenied();
   administer();
+  runEnds();
 
   environment();
   measured();

@@ -8,7 +8,9 @@ interface Properties {
   readonly BatchSize: number;
   readonly FilterCriteria?: { readonly Filters: readonly { readonly Pattern: string }[] };
   readonly FunctionResponseTypes?: readonly string[];
-  readonly MaximumRetryAttempts: number;
+  /** Without it, a record is retried until it is too old. */
+  readonly MaximumRetryAttempts?: number;
+  readonly MaximumRecordAgeInSeconds: number;
   readonly DestinationConfig?: { readonly OnFailure: { readonly Destination: string } };
 }
 
@@ -17,12 +19,15 @@ export interface EventSource {
   readonly function: string;
   readonly stream: string;
   readonly deadLetters: string | undefined;
+  /** Whether records failed that are not too old to be delivered again. */
+  isRetrying(): boolean;
   /**
    * Delivers filtered records to a function in batches. Records that it reports as failed are retried, and `onGiveUp`
-   * receives those that fail after all retries.
+   * receives those that fail after all retries, or that are too old at this time.
    */
   deliver(
     records: readonly StreamRecord[],
+    now: number,
     invoke: (event: {
       readonly Records: readonly object[];
     }) => Promise<{ readonly result?: unknown; readonly error?: unknown }>,
@@ -33,27 +38,46 @@ export interface EventSource {
 /** The event source mappings of a template. */
 export const eventSourcesOf = (deployed: Deployed): readonly EventSource[] =>
   allOf<Properties>(deployed, 'AWS::Lambda::EventSourceMapping').map(({ properties }) => {
-    const { FunctionName, EventSourceArn, BatchSize, FilterCriteria, MaximumRetryAttempts } = properties;
+    const { FunctionName, EventSourceArn, BatchSize, FilterCriteria } = properties;
+    const { MaximumRetryAttempts, MaximumRecordAgeInSeconds } = properties;
     const patterns = FilterCriteria?.Filters.map(({ Pattern }): object => JSON.parse(Pattern));
     const isReporting = properties.FunctionResponseTypes?.includes('ReportBatchItemFailures');
+    // The records that wait for a retry, with the time of their first delivery.
+    let waiting: readonly { readonly record: StreamRecord; readonly since: number }[] = [];
     return {
       function: FunctionName,
       stream: EventSourceArn,
       deadLetters: properties.DestinationConfig?.OnFailure.Destination,
-      async deliver(records, invoke, onGiveUp) {
+      isRetrying: () => waiting.length > 0,
+      async deliver(records, now, invoke, onGiveUp) {
+        const isTooOld = ({ since }: { since: number }) => now - since > MaximumRecordAgeInSeconds * 1000;
+        for (const { record } of waiting.filter(isTooOld)) onGiveUp(record);
         const fitting = patterns ? records.filter(matching(patterns)) : records;
-        for (let start = 0; start < fitting.length; start += BatchSize) {
-          let left = fitting.slice(start, start + BatchSize);
+        const all = [
+          ...waiting.filter((each) => !isTooOld(each)),
+          ...fitting.map((record) => ({ record, since: now })),
+        ];
+        waiting = [];
+        for (let start = 0; start < all.length; start += BatchSize) {
+          let left = all.slice(start, start + BatchSize);
           for (let tries = 0; left.length > 0; tries++) {
-            const Records = left.map((record) => ({ ...record, eventSourceARN: EventSourceArn }));
+            const Records = left.map(({ record }) => ({ ...record, eventSourceARN: EventSourceArn }));
             const { result, error } = await invoke({ Records });
-            const failed = error || !isReporting ? left.slice(0, error ? 1 : 0) : failedOf(left, result);
-            if (failed.length === 0) break;
+            const failed =
+              error || !isReporting
+                ? left.slice(0, error ? 1 : 0)
+                : left.filter(({ record }) => isFailed(record, result));
+            const [first] = failed;
+            if (!first) break;
             // The stream keeps its order, so all records from the first failed one on are delivered again.
-            left = left.slice(left.indexOf(failed[0] as StreamRecord));
+            left = left.slice(left.indexOf(first));
+            if (MaximumRetryAttempts === undefined) {
+              waiting = [...waiting, ...left, ...all.slice(start + BatchSize)];
+              return;
+            }
             if (tries < MaximumRetryAttempts) continue;
-            for (const record of failed) onGiveUp(record);
-            left = left.filter((record) => !failed.includes(record));
+            for (const { record } of failed) onGiveUp(record);
+            left = left.filter((each) => !failed.includes(each));
             tries = -1;
           }
         }
@@ -61,9 +85,7 @@ export const eventSourcesOf = (deployed: Deployed): readonly EventSource[] =>
     };
   });
 
-function failedOf(records: readonly StreamRecord[], result: unknown): readonly StreamRecord[] {
+function isFailed({ dynamodb }: StreamRecord, result: unknown): boolean {
   const { batchItemFailures = [] } = Object(result) as { batchItemFailures?: { itemIdentifier: string }[] };
-  return records.filter(({ dynamodb }) =>
-    batchItemFailures.some(({ itemIdentifier }) => itemIdentifier === dynamodb?.SequenceNumber),
-  );
+  return batchItemFailures.some(({ itemIdentifier }) => itemIdentifier === dynamodb?.SequenceNumber);
 }

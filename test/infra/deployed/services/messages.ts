@@ -10,6 +10,8 @@ export interface SentMessages {
     readonly type: string;
     readonly detail: Readonly<Record<string, unknown>>;
   }[];
+  /** Whether the bus rejects all events. */
+  isBusDown: boolean;
 }
 
 /** A fake SNS that records messages. `topics` maps ARNs to customer managed keys. */
@@ -61,6 +63,8 @@ export const eventBridge = (sent: SentMessages, busArn: (name: string) => string
   },
   async respond(call) {
     const { Entries } = inputOf<{ Entries: readonly Entry[] }>(call);
+    if (sent.isBusDown)
+      return json({ FailedEntryCount: Entries.length, Entries: Entries.map(() => ({ ErrorCode: 'InternalFailure' })) });
     for (const { EventBusName, DetailType, Detail } of Entries)
       sent.events.push({ bus: EventBusName, type: DetailType, detail: JSON.parse(Detail) });
     return json({ FailedEntryCount: 0, Entries: Entries.map(() => ({ EventId: randomUUID() })) });
