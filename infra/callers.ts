@@ -1,55 +1,10 @@
 import { Stack, Token } from 'aws-cdk-lib';
-import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Grant, type IGrantable, type IRole, type IUser, UnknownPrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IamCaller } from '../lambda/http/authorizer-caller.ts';
-import type { Role } from '../lambda/http/caller.ts';
 import { acknowledgeWildcards } from './acknowledge.ts';
+import type { ApiPermission } from './api-permissions.ts';
 import type { HttpEndpoint } from './http-endpoint.ts';
 import { roleNameVisibleTo } from './other-stacks.ts';
-
-/** A permission on the API: the routes that IAM allows, and the roles that the application gives the caller. */
-export interface ApiPermission {
-  readonly routes: readonly (readonly [HttpMethod, string])[];
-  readonly roles: readonly Role[];
-  readonly decidesForOthers?: boolean;
-}
-
-const { ANY, GET, POST } = HttpMethod;
-
-/** Only starts runs. */
-export const START: ApiPermission = { routes: [[POST, '/api/runs']], roles: ['starter'] };
-
-/** Shows approvals to people, and decides on their behalf. */
-export const APPROVE: ApiPermission = {
-  routes: [
-    [GET, '/api/me'],
-    [GET, '/api/approvals'],
-    [GET, '/api/runs/*/approvals/*'],
-    [POST, '/api/runs/*/approvals/*/decide'],
-  ],
-  roles: ['approver'],
-  decidesForOthers: true,
-};
-
-/** Reads runs and approvals. */
-export const READ: ApiPermission = {
-  routes: [
-    [GET, '/api/*'],
-    [GET, '/console'],
-    [GET, '/console/*'],
-  ],
-  roles: ['viewer'],
-};
-
-/** Every action of an operator. */
-export const OPERATE: ApiPermission = {
-  routes: [
-    [ANY, '/api/*'],
-    [ANY, '/console'],
-    [ANY, '/console/*'],
-  ],
-  roles: ['operator', 'viewer'],
-};
 
 /** The IAM callers of the API. Several grants to one caller add up. */
 export class CallerRegistry {

@@ -1,4 +1,4 @@
-import { Duration, Names, Stack } from 'aws-cdk-lib';
+import { Duration, Fn, Names, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   CorsHttpMethod,
@@ -19,6 +19,7 @@ import { ARecord, type IHostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53
 import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
+import { APPROVE, START } from './api-permissions.ts';
 import { newLogGroup } from './functions.ts';
 import type { ResolvedProps } from './resolved-props.ts';
 
@@ -26,20 +27,23 @@ interface CustomDomain {
   readonly domainName: string;
   readonly certificate: ICertificate;
   readonly hostedZone: IHostedZone | undefined;
+  /** Whether the generated domain of the API is turned off. */
+  readonly isOnlyEndpoint: boolean;
 }
 
 const { GET, HEAD, POST } = HttpMethod;
 
 /**
- * Routes that require authorization. The first three cover the last two, which exist so that an IAM policy can name
- * just them. The methods are listed because `ANY` would send the preflight requests of browsers to the authorizer.
+ * Routes that require authorization. The first three cover all others, which exist so that an IAM policy can name just
+ * them. The methods are listed because `ANY` would send the preflight requests of browsers to the authorizer.
  */
 const AUTHORIZED_ROUTES: readonly (readonly [path: string, methods: HttpMethod[]])[] = [
   ['/api/{proxy+}', [GET, HEAD, POST]],
   ['/console', [GET, HEAD]],
   ['/console/{proxy+}', [GET, HEAD, POST]],
-  ['/api/runs', [POST]],
-  ['/api/runs/{run}/approvals/{approval}/decide', [POST]],
+  ...[START, APPROVE].flatMap(({ routes }) =>
+    routes.map(([method, path]): readonly [string, HttpMethod[]] => [path, [method]]),
+  ),
 ];
 
 /** Routes without authorization: approval links, and the redirect to the console. */
@@ -77,6 +81,7 @@ export class HttpEndpoint extends Construct {
       apiName: Names.uniqueResourceName(this, { maxLength: 100, separator: '-' }),
       description,
       createDefaultStage: false,
+      ...(domain?.isOnlyEndpoint && { disableExecuteApiEndpoint: true }),
       ...(corsOrigins.length > 0 && { corsPreflight: corsOptions(corsOrigins) }),
     });
     for (const [path, methods] of AUTHORIZED_ROUTES) this.api.addRoutes({ path, methods, integration, authorizer });
@@ -89,9 +94,9 @@ export class HttpEndpoint extends Construct {
       stageName: '$default',
       autoDeploy: true,
       throttle: { rateLimit: throttleRate, burstLimit: throttleBurst },
-      detailedMetricsEnabled: true,
+      detailedMetricsEnabled: props.routeMetrics,
       accessLogSettings: {
-        destination: new LogGroupLogDestination(newLogGroup(this, 'AccessLog', props)),
+        destination: new LogGroupLogDestination(newLogGroup(this, 'AccessLog', props, vendedLogName(this))),
         format: AccessLogFormat.custom(JSON.stringify(ACCESS_LOG_FIELDS)),
       },
       ...(domainName && { domainMapping: { domainName } }),
@@ -99,13 +104,13 @@ export class HttpEndpoint extends Construct {
     this.url = domain ? `https://${domain.domainName}` : this.api.apiEndpoint;
   }
 
-  /** The ARN of a route in an IAM policy. */
+  /** The ARN of a route in an IAM policy, with `*` for each parameter of its path. */
   routeArn(method: HttpMethod, path: string): string {
     const verb = method === HttpMethod.ANY ? '*' : method;
     return Stack.of(this).formatArn({
       service: 'execute-api',
       resource: this.api.apiId,
-      resourceName: `*/${verb}${path}`,
+      resourceName: `*/${verb}${path.replace(/\{\w+\}/g, '*')}`,
     });
   }
 }
@@ -119,8 +124,9 @@ export function createHttpEndpoints(
   fn: IFunction,
   props: ResolvedProps,
 ): { readonly iam: HttpEndpoint; readonly jwt: HttpEndpoint | undefined } {
-  const { jwt, domainName, certificate, hostedZone } = props;
-  const domain = domainName !== undefined && certificate ? { domainName, certificate, hostedZone } : undefined;
+  const { jwt, domainName, certificate, hostedZone, disableExecuteApiEndpoint: isOnlyEndpoint } = props;
+  const domain =
+    domainName !== undefined && certificate ? { domainName, certificate, hostedZone, isOnlyEndpoint } : undefined;
   return {
     iam: new HttpEndpoint(scope, 'HttpApi', {
       function: fn,
@@ -154,10 +160,25 @@ const ACCESS_LOG_FIELDS = {
   integrationError: '$context.integrationErrorMessage',
 };
 
+/**
+ * The name of an access log. CloudWatch Logs adds a statement for each other log group to the resource policy of the
+ * account, which has at most 5,120 characters; one statement covers all names with this prefix. The name contains a part
+ * of the stack id, so that a new stack of the same name does not collide with the log that the old one left.
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/AWS-logs-and-resource-policy.html
+ */
+function vendedLogName(scope: Construct): string {
+  const [stackUuid] = Fn.split('-', Fn.select(2, Fn.split('/', Stack.of(scope).stackId)), 5);
+  return `/aws/vendedlogs/waitstate/${Names.uniqueResourceName(scope, { maxLength: 100, separator: '-' })}-${stackUuid}`;
+}
+
 const corsOptions = (origins: readonly string[]) => ({
   allowOrigins: [...origins],
   allowMethods: [CorsHttpMethod.GET, CorsHttpMethod.POST],
-  allowHeaders: ['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match'],
+  allowHeaders: [
+    ...['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match'],
+    // The headers of a request that a page signs with SigV4.
+    ...['x-amz-content-sha256', 'x-amz-date', 'x-amz-security-token'],
+  ],
   exposeHeaders: ['etag', 'location'],
   maxAge: Duration.hours(1),
 });

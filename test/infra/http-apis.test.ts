@@ -1,4 +1,6 @@
+import { AwsClient } from 'aws4fetch';
 import { describe, expect, it } from 'vitest';
+import { APPROVE, START } from '../../infra/api-permissions.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
 import { allOptions, stackOf, withAgents } from './stacks.ts';
 import { StackTemplate } from './template.ts';
@@ -28,6 +30,10 @@ function routesOf(template: StackTemplate, api: string): Readonly<Record<string,
 }
 
 const AUTHORIZED = [
+  'GET /api/approvals',
+  'GET /api/me',
+  'GET /api/runs/{run}/approvals/{approval}',
+  'GET /api/runs/{run}/approvals/{approval}/payloads/{payload}',
   'GET /api/{proxy+}',
   'GET /console',
   'GET /console/{proxy+}',
@@ -105,14 +111,31 @@ describe('requests', () => {
 
   it('are throttled at 100 per second with a burst of 200, or at the given limits', () => {
     expect(settingsOf(DEFAULT)).toEqual([
-      { ThrottlingRateLimit: 100, ThrottlingBurstLimit: 200, DetailedMetricsEnabled: true },
+      { ThrottlingRateLimit: 100, ThrottlingBurstLimit: 200, DetailedMetricsEnabled: false },
     ]);
     expect(settingsOf(EVERYTHING)).toEqual(
-      [1, 2].map(() => ({ ThrottlingRateLimit: 10, ThrottlingBurstLimit: 20, DetailedMetricsEnabled: true })),
+      [1, 2].map(() => ({ ThrottlingRateLimit: 10, ThrottlingBurstLimit: 20, DetailedMetricsEnabled: false })),
     );
     for (const template of [DEFAULT, EVERYTHING])
       for (const { Properties } of template.all('AWS::ApiGatewayV2::Stage'))
         expect(Properties).not.toHaveProperty('RouteSettings');
+  });
+
+  it('have metrics for each route only if asked, because CloudWatch charges for them', () => {
+    expect(settingsOf(templateOf(() => ({ routeMetrics: true })))).toMatchObject([{ DetailedMetricsEnabled: true }]);
+  });
+
+  it('are logged to a group whose name keeps the resource policy of CloudWatch Logs short', () => {
+    const names = EVERYTHING.all('AWS::Logs::LogGroup')
+      .filter(({ name }) => name.endsWith('/AccessLog'))
+      .map(({ Properties }) => JSON.stringify(Properties.LogGroupName));
+    expect(names.length).toBe(2);
+    for (const name of names) {
+      expect(name).toContain('/aws/vendedlogs/waitstate/Stack-Waitstate-');
+      // A new stack of the same name must not collide with the log that the old one left.
+      expect(name).toContain('AWS::StackId');
+    }
+    expect(new Set(names).size).toBe(2);
   });
 
   it('are logged without path, query and headers, which may contain the token of a link', () => {
@@ -153,10 +176,38 @@ describe('other sites', () => {
       expect(Properties.CorsConfiguration, name).toEqual({
         AllowOrigins: ['https://portal.example.com', 'https://other.example.com'],
         AllowMethods: ['GET', 'POST'],
-        AllowHeaders: ['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match'],
+        AllowHeaders: expect.arrayContaining(['authorization', 'content-type', 'idempotency-key', 'if-match']),
         ExposeHeaders: ['etag', 'location'],
         MaxAge: 3600,
       });
+  });
+});
+
+describe('the grants of the API', () => {
+  it('name routes that the gateway has by name, whether IAM compares the path or the route', () => {
+    for (const { routes } of [START, APPROVE])
+      for (const [method, path] of routes) expect(AUTHORIZED).toContain(`${method} ${path}`);
+  });
+
+  it('of a portal include every route that an approval needs', () => {
+    const needed = ROUTES.filter(
+      ({ method, path }) => method === 'GET' && /^\/api\/(me|approvals|runs\/\{run\}\/approvals\/)/.test(path),
+    );
+    expect(needed.length).toBe(4);
+    for (const { method, path } of needed) expect(APPROVE.routes).toContainEqual([method, path]);
+  });
+});
+
+describe('a page of another site that signs its requests', () => {
+  it('passes the CORS preflight with the headers of SigV4', async () => {
+    const aws = new AwsClient({ accessKeyId: 'a', secretAccessKey: 'b', sessionToken: 'c', service: 's3' });
+    const { headers } = await aws.sign('https://api.example.com/api/runs', { method: 'POST', body: '{}' });
+    const sent = [...headers.keys()].filter((name) => /^(authorization|x-amz-)/.test(name));
+    expect(sent.sort()).toEqual(['authorization', 'x-amz-content-sha256', 'x-amz-date', 'x-amz-security-token']);
+    for (const { Properties } of EVERYTHING.all<{ CorsConfiguration: { AllowHeaders: string[] } }>(
+      'AWS::ApiGatewayV2::Api',
+    ))
+      expect(Properties.CorsConfiguration.AllowHeaders).toEqual(expect.arrayContaining(sent));
   });
 });
 
@@ -211,6 +262,17 @@ describe('a domain', () => {
     });
     expect(domainOf(template)).toEqual({ ...named('HttpApi'), record: [] });
     expect(urlsOf(template)).toMatchObject({ WaitstateApiUrl: { Value: 'https://approvals.example.com' } });
+  });
+
+  it('can be the only address of the API for IAM callers', () => {
+    const only = templateOf((stack) => ({ ...allOptions(stack), disableExecuteApiEndpoint: true }));
+    const disabled = only
+      .all('AWS::ApiGatewayV2::Api')
+      .map(({ name, Properties }) => [name, Properties.DisableExecuteApiEndpoint ?? false]);
+    expect(Object.fromEntries(disabled)).toEqual({ 'HttpApi/Http': true, 'JwtHttpApi/Http': false });
+    expect(() => templateOf(() => ({ disableExecuteApiEndpoint: true }))).toThrow(
+      /`disableExecuteApiEndpoint` leaves only .* Set `domainName`, too/,
+    );
   });
 
   it('is the base URL of approval links', () => {
