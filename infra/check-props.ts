@@ -11,7 +11,7 @@ export function checkProps({ node }: Construct, props: WaitstateProps): void {
   const fail = (problem: string): never => {
     throw new Error(`${node.path}: ${problem}`);
   };
-  const checks = [tenants, durations, numbers, callers, origins, domain, existingResources, dependentProps];
+  const checks = [tenants, names, durations, numbers, callers, origins, domain, existingResources, dependentProps];
   for (const check of checks) check(props, fail);
 }
 
@@ -37,6 +37,11 @@ const tenants: Check = ({ tenants, jwt, iamCallers = {} }, fail) => {
   ];
   for (const tenant of callerTenants.filter((each) => !tenants.includes(each)))
     fail(`the tenant of a caller must be one of ${tenants.join(', ')}; found "${tenant}". Add it to \`tenants\`.`);
+};
+
+const names: Check = ({ functionNamePrefix: prefix }, fail) => {
+  if (prefix !== undefined && !Token.isUnresolved(prefix) && !/^[\w-]+$/.test(prefix))
+    fail(`\`functionNamePrefix\` must consist of letters, digits, - and _; found "${prefix}".`);
 };
 
 const durations: Check = ({ retention, sweepEvery }, fail) => {
@@ -88,9 +93,11 @@ const origins: Check = ({ corsOrigins = [] }, fail) => {
       fail(`\`corsOrigins\` must be origins such as https://portal.example.com, without a path or *; found ${each}.`);
 };
 
-const domain: Check = ({ domainName, certificate, hostedZone }, fail) => {
+const domain: Check = ({ domainName, certificate, hostedZone, disableExecuteApiEndpoint }, fail) => {
   if (domainName === undefined) {
     if (certificate || hostedZone) fail('`certificate` and `hostedZone` require a domain. Set `domainName`, too.');
+    if (disableExecuteApiEndpoint)
+      fail('`disableExecuteApiEndpoint` leaves only the domain of your own. Set `domainName`, too.');
     return;
   }
   if (!certificate) fail(`the domain ${domainName} requires a certificate. Set \`certificate\`.`);

@@ -4,5 +4,6 @@ export type { Role as CallerRole } from '../lambda/http/caller.ts';
 export type { AgentProps, FunctionAgentProps } from './agents.ts';
 export { cognitoIssuer } from './cognito-issuer.ts';
 export type { EntryAgentProps } from './entry-function.ts';
-export { type CallerOptions, type TenantOptions, Waitstate } from './waitstate.ts';
+export type { VpcEndpointService, VpcEndpoints } from './vpc-endpoints.ts';
+export { type CallerOptions, type TenantOptions, type VpcEndpointOptions, Waitstate } from './waitstate.ts';
 export type { JwtProps, WaitstateProps } from './waitstate-props.ts';

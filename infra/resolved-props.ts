@@ -9,6 +9,8 @@ export const DEFAULTS = {
   removalPolicy: RemovalPolicy.RETAIN,
   alarms: true,
   dashboard: true,
+  routeMetrics: false,
+  disableExecuteApiEndpoint: false,
   logRetention: RetentionDays.THREE_MONTHS,
   reservedConcurrency: {},
   sweepEvery: Duration.minutes(1),

@@ -32,9 +32,16 @@ export interface WaitstateProps {
   readonly versioned?: boolean;
   /** The bucket for S3 server access logs. @default no access logs */
   readonly accessLogBucket?: IBucket;
-  /** Encrypts table, bucket, topics and logs at rest. @default keys that AWS owns or manages */
+  /**
+   * Encrypts table, bucket, topics and logs at rest. Keep a key that you replace, and list it in
+   * `retiredEncryptionKeys`: CloudWatch needs it for the logs that it encrypted.
+   * @default keys that AWS owns or manages
+   */
   readonly encryptionKey?: IKey;
-  /** Previous values of `encryptionKey`, which still encrypt the objects that S3 received under them. @default none */
+  /**
+   * Previous values of `encryptionKey`, which still encrypt the objects and logs that were written under them.
+   * @default none
+   */
   readonly retiredEncryptionKeys?: readonly IKey[];
   /**
    * Wraps a key per run, with which functions encrypt its content before they store it.
@@ -60,6 +67,11 @@ export interface WaitstateProps {
   readonly alarms?: boolean;
   /** Whether to create a dashboard. @default true */
   readonly dashboard?: boolean;
+  /**
+   * Whether API Gateway writes metrics for each route, in addition to those of the API. CloudWatch charges for each
+   * metric of a route that has requests. @default false
+   */
+  readonly routeMetrics?: boolean;
 
   /** Runs all functions in this network, which must reach the AWS services. @default none */
   readonly vpc?: IVpc;
@@ -67,9 +79,17 @@ export interface WaitstateProps {
   readonly vpcSubnets?: SubnetSelection;
   /** @default one for each function */
   readonly securityGroups?: readonly ISecurityGroup[];
+  /**
+   * The start of all function names: `orders` gives `orders-api` and `orders-agent-refunds`. Names must be unique in an
+   * account and region. @default CloudFormation generates the names
+   */
+  readonly functionNamePrefix?: string;
   /** How long logs are kept. @default three months */
   readonly logRetention?: RetentionDays;
-  /** Concurrent executions to reserve for each handler. @default none */
+  /**
+   * Concurrent executions to reserve for each handler. Lambda keeps 100 of the account unreserved, so an account with a
+   * lower quota can reserve none. @default none
+   */
   readonly reservedConcurrency?: Readonly<Partial<Record<HandlerName, number>>>;
   /** The interval of the sweeper. @default one minute */
   readonly sweepEvery?: Duration;
@@ -100,6 +120,11 @@ export interface WaitstateProps {
   readonly domainName?: string;
   /** The certificate of `domainName`, in the region of the stack. @default none; required with `domainName` */
   readonly certificate?: ICertificate;
+  /**
+   * Whether the API for IAM callers is reachable only at `domainName`, as behind CloudFront with a web application
+   * firewall. @default false: the domain that API Gateway generates works, too
+   */
+  readonly disableExecuteApiEndpoint?: boolean;
   /** The zone that gets a DNS record for `domainName`. @default none: you create the record */
   readonly hostedZone?: IHostedZone;
 }

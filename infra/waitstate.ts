@@ -2,6 +2,7 @@ import { Lazy, Names, Stack } from 'aws-cdk-lib';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import type { Alarm, Dashboard as CloudWatchDashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import type { IConnectable } from 'aws-cdk-lib/aws-ec2';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
@@ -15,7 +16,8 @@ import type { HandlerName } from '../lambda/environment/names.ts';
 import { ADMINISTER, grantAccess, RUN, type StorageResources, storageResources } from './access.ts';
 import { acknowledgeWildcards } from './acknowledge.ts';
 import { type AgentProps, AgentRegistry, grantInvoke, warnIfTimeoutTooShort } from './agents.ts';
-import { APPROVE, type ApiPermission, CallerRegistry, OPERATE, READ, START } from './callers.ts';
+import { APPROVE, type ApiPermission, OPERATE, READ, START } from './api-permissions.ts';
+import { CallerRegistry } from './callers.ts';
 import { checkProps } from './check-props.ts';
 import { createEntryFunction } from './entry-function.ts';
 import { type EnvironmentValues, environmentFor, setEnvironment } from './environment.ts';
@@ -29,12 +31,19 @@ import { addOutputs } from './outputs.ts';
 import { type ResolvedProps, resolveProps } from './resolved-props.ts';
 import { newBucket, newTable } from './storage.ts';
 import { Tenants } from './tenants.ts';
+import { type VpcEndpointService, VpcEndpoints } from './vpc-endpoints.ts';
 import type { JwtProps, WaitstateProps } from './waitstate-props.ts';
 
 /** Restricts a permission to one tenant. */
 export interface TenantOptions {
   /** @default all tenants of the Waitstate */
   readonly tenant?: string;
+}
+
+/** Which VPC endpoints to add. */
+export interface VpcEndpointOptions {
+  /** @default all services that the functions call: dynamodb, s3, lambda, events, sns, and kms with `runKey` */
+  readonly services?: readonly VpcEndpointService[];
 }
 
 /** The tenant of an API caller. */
@@ -65,7 +74,6 @@ export class Waitstate extends Construct {
   readonly metricsNamespace: string;
   /** Receives alarms; undefined without alarms. */
   readonly alarmTopic: ITopic | undefined;
-  readonly alarms: readonly Alarm[];
   /** Undefined without a dashboard. */
   readonly dashboard: CloudWatchDashboard | undefined;
 
@@ -77,7 +85,11 @@ export class Waitstate extends Construct {
   readonly #environment: EnvironmentValues;
   readonly #handlers: Handlers;
   readonly #endpoint: HttpEndpoint;
+  readonly #alarms: Alarms | undefined;
   readonly #dashboard: Dashboard | undefined;
+  /** The functions in the network. */
+  readonly #vpcFunctions: IConnectable[] = [];
+  #vpcEndpoints: VpcEndpoints | undefined;
 
   constructor(scope: Construct, id: string, given: WaitstateProps = {}) {
     super(scope, id);
@@ -102,6 +114,7 @@ export class Waitstate extends Construct {
     });
     this.#handlers.addTriggers(this);
     this.handlers = this.#handlers.byName;
+    for (const fn of Object.values(this.handlers)) this.#connectToEndpoints(fn);
 
     const { iam, jwt } = createHttpEndpoints(this, this.handlers.api, props);
     this.#endpoint = iam;
@@ -122,14 +135,19 @@ export class Waitstate extends Construct {
       sweepMinutes: props.sweepEvery.toMinutes(),
     };
     this.alarmTopic = props.alarms ? (props.alarmTopic ?? newAlarmTopic(this, props)) : undefined;
-    this.alarms = this.alarmTopic ? new Alarms(this, 'Alarms', { topic: this.alarmTopic, monitored }).all : [];
+    this.#alarms = this.alarmTopic && new Alarms(this, 'Alarms', { topic: this.alarmTopic, monitored });
     this.#dashboard = props.dashboard
-      ? new Dashboard(this, 'Dashboard', { monitored, alarms: this.alarms })
+      ? new Dashboard(this, 'Dashboard', { monitored, alarms: this.#alarms?.all ?? [] })
       : undefined;
     this.dashboard = this.#dashboard?.dashboard;
     const { key } = this.#environment;
     const { apiUrl, jwtApiUrl } = this;
     addOutputs(this, omitUndefined({ table: table.tableName, bucket: bucket.bucketName, key, apiUrl, jwtApiUrl }));
+  }
+
+  /** All alarms, including those of the agents that were added so far; none without `alarms`. */
+  get alarms(): readonly Alarm[] {
+    return this.#alarms?.all ?? [];
   }
 
   /**
@@ -146,10 +164,12 @@ export class Waitstate extends Construct {
     const target = functionVisibleTo(this, id, fn);
     const hydrate = agent.hydrate ?? false;
     warnIfTimeoutTooShort(this, fn);
+    this.#connectToEndpoints(fn);
     if (hydrate) this.#handlers.enableHydration(fn, agent.tenant);
     else this.connect(fn, agent);
     this.#agents.add(name, target, { hydrate, tenants: agent.tenant === undefined ? undefined : [agent.tenant] });
     for (const handler of ['resume', 'notify', 'sweep'] as const) grantInvoke(this.handlers[handler], target);
+    this.#alarms?.addAgent(name, target);
     this.#dashboard?.addAgent(name, target);
     return fn;
   }
@@ -161,6 +181,24 @@ export class Waitstate extends Construct {
   connect(fn: IFunction, options: TenantOptions = {}): Grant {
     setEnvironment(this, fn, environmentFor('agent', this.#environment));
     return this.grantStore(fn, options);
+  }
+
+  /**
+   * Adds VPC endpoints to `vpc`, so that the functions work in subnets without internet access. Endpoints for DynamoDB and
+   * S3 are free; AWS charges for the others by the hour and zone. Pass `services` to leave out those that the network has.
+   */
+  addVpcEndpoints({ services = this.#calledServices() }: VpcEndpointOptions = {}): VpcEndpoints {
+    const { vpc, vpcSubnets } = this.#props;
+    if (!vpc) throw new Error(`${this.node.path}: VPC endpoints require a network. Set \`vpc\`.`);
+    const endpoints = new VpcEndpoints(this, 'VpcEndpoints', { vpc, subnets: vpcSubnets, services });
+    this.#vpcEndpoints = endpoints;
+    for (const fn of this.#vpcFunctions) endpoints.allowFrom(fn);
+    return endpoints;
+  }
+
+  /** The services that the functions call with these props. */
+  #calledServices(): readonly VpcEndpointService[] {
+    return ['dynamodb', 's3', 'lambda', 'events', 'sns', ...(this.#props.runKey ? (['kms'] as const) : [])];
   }
 
   /** Grants access to table and bucket, to save, load and change runs with the library. */
@@ -225,6 +263,12 @@ export class Waitstate extends Construct {
     return this.#grantApi(grantee, OPERATE, options);
   }
 
+  #connectToEndpoints(fn: IFunction): void {
+    if (!fn.isBoundToVpc) return;
+    this.#vpcFunctions.push(fn);
+    this.#vpcEndpoints?.allowFrom(fn);
+  }
+
   #grantApi(grantee: IGrantable, permission: ApiPermission, { tenant }: CallerOptions): Grant {
     return this.#callers.grant(this.#endpoint, grantee, permission, this.#tenants.single(tenant));
   }
@@ -236,6 +280,7 @@ export class Waitstate extends Construct {
     bus,
     jwt,
     corsOrigins,
+    tenants,
   }: ResolvedProps): EnvironmentValues {
     return {
       table: this.table.tableName,
@@ -252,7 +297,7 @@ export class Waitstate extends Construct {
       iamCallers: Lazy.string({ produce: () => this.#callers.toJson() }),
       jwtCallers: jwt && toCallersJson(jwt),
       corsOrigins: corsOrigins.length > 0 ? corsOrigins.join(',') : undefined,
-      tenants: JSON.stringify(this.#tenants.measured),
+      tenants: tenants && JSON.stringify(tenants),
       metricsNamespace: this.metricsNamespace,
     };
   }

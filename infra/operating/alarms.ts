@@ -1,8 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
+import { escapeId } from '../../lambda/core/ids.ts';
 import {
   functionMetrics,
   type MonitoredResources,
@@ -30,7 +32,8 @@ interface AlarmRule {
 
 /** The alarms of a Waitstate. Their ids are headings of docs/guides/operating.md. */
 export class Alarms extends Construct {
-  readonly all: readonly Alarm[];
+  readonly all: Alarm[];
+  readonly #topic: ITopic;
 
   constructor(
     scope: Construct,
@@ -38,26 +41,51 @@ export class Alarms extends Construct {
     { topic, monitored }: { readonly topic: ITopic; readonly monitored: MonitoredResources },
   ) {
     super(scope, id);
-    const action = new SnsAction(topic);
-    this.all = Object.entries(alarmRules(monitored)).map(([name, rule]) => {
-      const { metric, description, above = 0, below } = rule;
-      const { datapointsToAlarm = 1, evaluationPeriods = datapointsToAlarm, alarmsOnMissingData = false } = rule;
-      const alarm = new Alarm(this, name, {
-        metric,
-        alarmDescription: `${description} See "${name}" in docs/guides/operating.md of Waitstate.`,
-        threshold: below ?? above,
-        comparisonOperator:
-          below === undefined ? ComparisonOperator.GREATER_THAN_THRESHOLD : ComparisonOperator.LESS_THAN_THRESHOLD,
-        evaluationPeriods,
-        datapointsToAlarm,
-        treatMissingData: alarmsOnMissingData ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
-      });
-      alarm.addAlarmAction(action);
-      alarm.addOkAction(action);
-      return alarm;
+    this.#topic = topic;
+    this.all = Object.entries(alarmRules(monitored)).map(([name, rule]) => this.#create(name, name, rule));
+  }
+
+  /** Adds the alarms on the function of an agent. */
+  addAgent(agent: string, fn: IFunction): void {
+    const id = escapeId('agent', agent);
+    for (const [heading, rule] of Object.entries(agentAlarmRules(agent, fn)))
+      this.all.push(this.#create(`${heading}-${id}`, heading, rule));
+  }
+
+  /** Creates an alarm; `heading` is where the docs explain it. */
+  #create(id: string, heading: string, rule: AlarmRule): Alarm {
+    const { metric, description, above = 0, below } = rule;
+    const { datapointsToAlarm = 1, evaluationPeriods = datapointsToAlarm, alarmsOnMissingData = false } = rule;
+    const alarm = new Alarm(this, id, {
+      metric,
+      alarmDescription: `${description} See "${heading}" in docs/guides/operating.md of Waitstate.`,
+      threshold: below ?? above,
+      comparisonOperator:
+        below === undefined ? ComparisonOperator.GREATER_THAN_THRESHOLD : ComparisonOperator.LESS_THAN_THRESHOLD,
+      evaluationPeriods,
+      datapointsToAlarm,
+      treatMissingData: alarmsOnMissingData ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     });
+    const action = new SnsAction(this.#topic);
+    alarm.addAlarmAction(action);
+    alarm.addOkAction(action);
+    return alarm;
   }
 }
+
+/** The alarms on the function of an agent. */
+const agentAlarmRules = (agent: string, fn: IFunction): Readonly<Record<string, AlarmRule>> => ({
+  AgentErrors: {
+    metric: fn.metricErrors({ period: PERIOD }),
+    datapointsToAlarm: 2,
+    description: `The function of agent "${agent}" keeps failing.`,
+  },
+  AgentThrottles: {
+    metric: fn.metricThrottles({ period: PERIOD }),
+    datapointsToAlarm: 2,
+    description: `Lambda keeps throttling the function of agent "${agent}".`,
+  },
+});
 
 /** An hour in periods of five minutes. */
 const PERIODS_PER_HOUR = 12;
@@ -86,6 +114,16 @@ function alarmRules(monitored: MonitoredResources): Readonly<Record<string, Alar
       above: 60_000,
       datapointsToAlarm: 2,
       description: 'Runs that are READY reach their agents more than a minute late.',
+    },
+    NotifyLag: {
+      metric: handlers.notify.metric('IteratorAge', { statistic: 'Maximum', period }),
+      above: 300_000,
+      datapointsToAlarm: 2,
+      description: 'The ends of runs are published more than five minutes late.',
+    },
+    RunFailures: {
+      metric: waitstateMetric(monitored, 'notify', 'RunFailed', 'Sum', 'failed runs'),
+      description: 'A run failed.',
     },
     DeadLetters: {
       metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),

@@ -12,6 +12,7 @@ import { Construct } from 'constructs';
 import type { Metric as MetricName } from '../../lambda/runtime/telemetry.ts';
 import {
   bucketSizeMetric,
+  capacityMetrics,
   functionMetrics,
   type MonitoredResources,
   PERIOD,
@@ -32,13 +33,11 @@ export class Dashboard extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    { monitored, alarms }: { readonly monitored: MonitoredResources; readonly alarms: readonly Alarm[] },
+    { monitored, alarms }: { readonly monitored: MonitoredResources; readonly alarms: Alarm[] },
   ) {
     super(scope, id);
     const rows: IWidget[][] = [
-      ...(alarms.length > 0
-        ? [[new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 24, height: 3 })]]
-        : []),
+      ...(alarms.length > 0 ? [[new AlarmStatusWidget({ title: 'Alarms', alarms, width: 24, height: 3 })]] : []),
       runRow(monitored),
       waitRow(monitored),
       flowRow(monitored),
@@ -149,10 +148,12 @@ const apiRow = (monitored: MonitoredResources): IWidget[] => [
 ];
 
 const costRow = (scope: Construct, monitored: MonitoredResources): IWidget[] => [
-  graph('Cost: DynamoDB units', [
-    tableMetric(monitored, 'ConsumedWriteCapacityUnits', 'written'),
-    tableMetric(monitored, 'ConsumedReadCapacityUnits', 'read'),
-  ]),
+  graph(
+    'Cost: DynamoDB units',
+    [...capacityMetrics(monitored, 'Write', 'written'), ...capacityMetrics(monitored, 'Read', 'read')],
+    [],
+    true,
+  ),
   graph(
     'Cost: function time (ms)',
     functionMetrics(Object.entries(monitored.handlers), (fn, options) =>

@@ -8,6 +8,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { type HandlerName, serviceOf } from '../../lambda/environment/names.ts';
 import type { Metric as MetricName } from '../../lambda/runtime/telemetry.ts';
+import { TABLE } from '../../lambda/storage/dynamodb/table.ts';
 
 /** The resources that the dashboard and the alarms observe. */
 export interface MonitoredResources {
@@ -75,6 +76,20 @@ export const throttledRequests = ({ table }: MonitoredResources): IMetric =>
 /** A metric that DynamoDB writes for the table. */
 export const tableMetric = ({ table }: MonitoredResources, metricName: string, label: string): Metric =>
   table.metric(metricName, { label, statistic: Stats.SUM, period: PERIOD });
+
+/** The capacity units of a kind: those of the table, which include no index, and those of each index. */
+export const capacityMetrics = (monitored: MonitoredResources, kind: 'Read' | 'Write', label: string): Metric[] => {
+  const name = `Consumed${kind}CapacityUnits`;
+  const { table } = monitored;
+  return [
+    tableMetric(monitored, name, label),
+    ...TABLE.GlobalSecondaryIndexes.map(({ IndexName }) =>
+      tableMetric(monitored, name, `${label}, index ${IndexName}`).with({
+        dimensionsMap: { TableName: table.tableName, GlobalSecondaryIndexName: IndexName },
+      }),
+    ),
+  ];
+};
 
 /** The size of the bucket, which S3 measures once a day. */
 export const bucketSizeMetric = (scope: Construct, { bucket }: MonitoredResources): Metric =>

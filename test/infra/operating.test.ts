@@ -27,8 +27,8 @@ describe('the metrics of dashboard and alarms', () => {
     'AWS/DynamoDB ThrottledRequests': 'Operation TableName',
     'AWS/DynamoDB ConditionalCheckFailedRequests': 'TableName',
     'AWS/DynamoDB TransactionConflict': 'TableName',
-    'AWS/DynamoDB ConsumedReadCapacityUnits': 'TableName',
-    'AWS/DynamoDB ConsumedWriteCapacityUnits': 'TableName',
+    'AWS/DynamoDB ConsumedReadCapacityUnits': 'TableName|GlobalSecondaryIndexName TableName',
+    'AWS/DynamoDB ConsumedWriteCapacityUnits': 'TableName|GlobalSecondaryIndexName TableName',
     // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-metrics.html
     'AWS/ApiGateway 4xx': 'ApiId',
     'AWS/ApiGateway 5xx': 'ApiId',
@@ -44,8 +44,8 @@ describe('the metrics of dashboard and alarms', () => {
       `${namespace} ${metric}`,
       Object.keys(of).sort().join(' '),
     ]);
-    expect(Object.fromEntries(found)).toEqual(OF_AWS);
-    for (const [name, dimensions] of found) expect(dimensions, name).toBe(OF_AWS[String(name)]);
+    expect(new Set(found.map(([name]) => name))).toEqual(new Set(Object.keys(OF_AWS)));
+    for (const [name, dimensions] of found) expect(OF_AWS[String(name)]?.split('|'), name).toContain(dimensions);
   });
 
   it('are written by the handler in their dimension, into its namespace', async () => {
@@ -72,7 +72,8 @@ describe('the metrics of dashboard and alarms', () => {
   it('belong to this stack', () => {
     const values = metricsOf(EVERYTHING).flatMap(({ of }) => Object.values(of));
     const others = values.filter(
-      (value) => !/^(<.*>|waitstate-\w+|StandardStorage|[A-Z]\w+(Item|Items|Query)|Query)$/.test(value),
+      (value) =>
+        !/^(<.*>|waitstate-\w+|StandardStorage|status|owner|due|[A-Z]\w+(Item|Items|Query)|Query)$/.test(value),
     );
     expect(others).toEqual([]);
   });
@@ -88,6 +89,7 @@ describe('the metrics of dashboard and alarms', () => {
 
 describe('alarms', () => {
   const names = alarmsOf(DEFAULT).map(({ name }) => name.replace('Alarms/', ''));
+  const headingOf = (name: string) => name.replace(/-.*/, '');
 
   it('cover stuck runs, failures, throttling and approvals that expire soon', () => {
     expect(names).toEqual(
@@ -98,7 +100,34 @@ describe('alarms', () => {
         'HandlerThrottles',
         'TableThrottles',
         'ApprovalsDueSoon',
+        'RunFailures',
+        'NotifyLag',
       ]),
+    );
+  });
+
+  it('cover the errors and throttles of each agent, whenever it was added', () => {
+    const stack = stackOf();
+    const waitstate = withAgents(stack);
+    waitstate.addAgent('odd näme/1', { function: functionOf(stack, 'Odd') });
+    const template = new StackTemplate(stack);
+    for (const [agent, of] of [
+      ['refunds', 'Agent-refunds'],
+      ['quotes', 'Quotes'],
+      ['legacy', 'Legacy'],
+      ['odd%20n%C3%A4me%2F1', 'Odd'],
+    ])
+      for (const [alarm, MetricName] of [
+        ['AgentErrors', 'Errors'],
+        ['AgentThrottles', 'Throttles'],
+      ])
+        expect(
+          template.plain(template.one('AWS::CloudWatch::Alarm', `Alarms/${alarm}-${agent}`).Properties),
+        ).toMatchObject({ MetricName, Dimensions: [{ Name: 'FunctionName', Value: `<${of}>` }] });
+    expect(waitstate.alarms.map(({ node }) => `Alarms/${node.id}`).sort()).toEqual(
+      alarmsOf(template)
+        .map(({ name }) => name)
+        .sort(),
     );
   });
 
@@ -111,17 +140,19 @@ describe('alarms', () => {
       ['<AlarmTopic>'],
       ['<AlarmTopic>'],
     ]);
-    expect(AlarmDescription).toContain(`See "${name}" in docs/guides/operating.md`);
+    expect(AlarmDescription).toContain(`See "${headingOf(name)}" in docs/guides/operating.md`);
     const headings = readFileSync(new URL('../../docs/guides/operating.md', import.meta.url), 'utf8').match(
       /^### .*$/gm,
     );
-    expect(headings).toContain(`### ${name}`);
+    expect(headings).toContain(`### ${headingOf(name)}`);
   });
 
   it('have exactly the headings in the docs', () => {
     const page = readFileSync(new URL('../../docs/guides/operating.md', import.meta.url), 'utf8');
     const section = /^## Alarms$(.*?)^## /ms.exec(page)?.[1] ?? '';
-    expect([...section.matchAll(/^### (.*)$/gm)].map(([, heading]) => heading).sort()).toEqual(names.toSorted());
+    expect([...section.matchAll(/^### (.*)$/gm)].map(([, heading]) => heading).sort()).toEqual(
+      [...new Set(names.map(headingOf))].sort(),
+    );
   });
 
   it('allow for a longer interval of the sweeper', () => {
@@ -195,6 +226,18 @@ describe('the dashboard', () => {
       'Agents: invocations, errors',
       'Agents: duration (ms, p90)',
     ]);
+  });
+
+  it('shows the capacity of the table and of each index, which CloudWatch measures separately', () => {
+    const [graph] = widgetsOf(DEFAULT).filter(({ properties }) => properties.title === 'Cost: DynamoDB units');
+    const rows = (graph?.properties.metrics ?? []).map((row) => row.slice(1, -1).join(' '));
+    const expected = ['Write', 'Read'].flatMap((kind) => [
+      `Consumed${kind}CapacityUnits TableName <Table>`,
+      ...['status', 'owner', 'due'].map(
+        (index) => `Consumed${kind}CapacityUnits GlobalSecondaryIndexName ${index} TableName <Table>`,
+      ),
+    ]);
+    expect(rows.toSorted()).toEqual(expected.toSorted());
   });
 
   it('has no empty graph without agents, which CloudWatch would refuse', () => {
