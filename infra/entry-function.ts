@@ -8,7 +8,7 @@ import type { Construct } from 'constructs';
 import { omitUndefined } from '../lambda/core/omit-undefined.ts';
 import { ENVIRONMENT } from '../lambda/environment/names.ts';
 import { ESM_OPTIONS, REQUIRE_BANNER } from './bundling.ts';
-import { enableTracing, functionOptions, SOURCE_MAP_ENVIRONMENT } from './functions.ts';
+import { functionOptions, SOURCE_MAP_ENVIRONMENT } from './functions.ts';
 import { validateEnvironmentSize } from './handlers/environment-size.ts';
 import type { ResolvedProps } from './resolved-props.ts';
 
@@ -70,7 +70,6 @@ export function createEntryFunction(
     bundling: { ...defaultBundling(projectRoot ?? process.cwd()), ...bundling },
     ...omitUndefined({ reservedConcurrentExecutions: reservedConcurrency, projectRoot, depsLockFilePath }),
   });
-  enableTracing(fn);
   validateEnvironmentSize(fn);
   return fn;
 }

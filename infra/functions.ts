@@ -1,13 +1,6 @@
 import { Aws, Stack } from 'aws-cdk-lib';
 import { Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import {
-  Architecture,
-  type CfnFunction,
-  type FunctionOptions,
-  type Function as LambdaFunction,
-  LoggingFormat,
-  Tracing,
-} from 'aws-cdk-lib/aws-lambda';
+import { Architecture, type FunctionOptions, LoggingFormat } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { omitUndefined } from '../lambda/core/omit-undefined.ts';
@@ -28,9 +21,23 @@ export function functionOptions(scope: Construct, id: string, props: ResolvedPro
     role,
     logGroup,
     loggingFormat: LoggingFormat.JSON,
-    ...omitUndefined({ vpc, vpcSubnets }),
+    ...omitUndefined({ vpc, vpcSubnets, functionName: functionName(scope, id, props) }),
     ...(securityGroups && { securityGroups: [...securityGroups] }),
   } satisfies FunctionOptions;
+}
+
+/** https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html */
+const MAX_NAME_LENGTH = 64;
+
+/** The name of a function with the prefix of the props, such as `orders-agent-refunds`; undefined without a prefix. */
+function functionName({ node }: Construct, id: string, { functionNamePrefix }: ResolvedProps): string | undefined {
+  if (functionNamePrefix === undefined) return undefined;
+  const name = `${functionNamePrefix}-${id.replace(/^[A-Z]/, (first) => first.toLowerCase()).replace(/[^\w-]+/g, '-')}`;
+  if (name.length > MAX_NAME_LENGTH)
+    throw new Error(
+      `${node.path}: the name of a function has at most ${MAX_NAME_LENGTH} characters; found "${name}" with ${name.length}. Use a shorter \`functionNamePrefix\`.`,
+    );
+  return name;
 }
 
 /** Lets Lambda connect a function to a VPC. Unlike the AWS managed policy, it grants no access to other log groups. */
@@ -56,32 +63,19 @@ function grantNetworkAccess(role: Role): void {
   });
 }
 
-/**
- * Turns on X-Ray tracing. A separate policy has the wildcard that X-Ray needs, so that it can be acknowledged alone.
- */
-export function enableTracing(fn: LambdaFunction): void {
-  (fn.node.defaultChild as CfnFunction).tracingConfig = { mode: Tracing.ACTIVE };
-  const policy = new Policy(fn, 'Tracing', {
-    statements: [
-      new PolicyStatement({ actions: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], resources: ['*'] }),
-    ],
-    roles: fn.role ? [fn.role] : [],
-  });
-  acknowledge(policy, {
-    'AwsSolutions-IAM5[Resource::*]': 'Trace segments have no resource ARN.',
-  });
-}
-
 /** Makes Node.js map stack traces to the sources. */
 export const SOURCE_MAP_ENVIRONMENT = { NODE_OPTIONS: '--enable-source-maps' };
 
-/** Creates a log group with the retention, the encryption key and the removal policy of the props. */
-export function newLogGroup(scope: Construct, id: string, props: ResolvedProps): LogGroup {
+/**
+ * Creates a log group with the retention, the encryption key and the removal policy of the props. Without a name,
+ * CloudFormation generates one.
+ */
+export function newLogGroup(scope: Construct, id: string, props: ResolvedProps, logGroupName?: string): LogGroup {
   const { logRetention, encryptionKey, removalPolicy } = props;
   const logGroup = new LogGroup(scope, id, {
     retention: logRetention,
     removalPolicy,
-    ...omitUndefined({ encryptionKey }),
+    ...omitUndefined({ encryptionKey, logGroupName }),
   });
   if (encryptionKey) {
     // https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html

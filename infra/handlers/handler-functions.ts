@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { HandlerName } from '../../lambda/environment/names.ts';
 import { type Access, CLAIM, COUNT, NOTIFY, SAVE, SERVE, SWEEP } from '../access.ts';
-import { enableTracing, functionOptions, SOURCE_MAP_ENVIRONMENT } from '../functions.ts';
+import { functionOptions, SOURCE_MAP_ENVIRONMENT } from '../functions.ts';
 import type { ResolvedProps } from '../resolved-props.ts';
 import { handlerCode } from './code.ts';
 import { validateEnvironmentSize } from './environment-size.ts';
@@ -65,7 +65,7 @@ export const HANDLER_SETTINGS: Readonly<Record<HandlerName, HandlerSettings>> = 
   },
 };
 
-/** Creates the function of a handler. Its role may only write logs and traces. */
+/** Creates the function of a handler. Its role may only write logs. */
 export function createHandlerFunction(
   scope: Construct,
   id: string,
@@ -85,7 +85,6 @@ export function createHandlerFunction(
     environment: { ...environment, ...SOURCE_MAP_ENVIRONMENT },
     ...omitUndefined({ reservedConcurrentExecutions: props.reservedConcurrency[name] }),
   });
-  enableTracing(fn);
   validateEnvironmentSize(fn);
   return fn;
 }

@@ -1,5 +1,6 @@
 import type { ContextFactory } from '../checkpoints/engine.ts';
 import type { Clock } from './clock.ts';
+import type { Spans } from './spans.ts';
 
 /** A run to be invoked, and the agent that it belongs to. */
 export interface Delivery {
@@ -25,6 +26,8 @@ export interface Runtime {
   /** Delivers a READY run to a process. Not needed on AWS, where the table's stream delivers runs. */
   readonly deliver?: ((delivery: Delivery) => Promise<void>) | undefined;
   readonly log: Log;
+  /** Traces invocations and steps. */
+  readonly spans?: Spans | undefined;
   /** For tests: observes each phase of each step, and can crash or stall the process there. */
   readonly probe?: Probe | undefined;
 }

@@ -24,6 +24,8 @@ export type Metric =
   | 'SweepRemoved'
   | 'SweepFailed'
   | 'ClockDifferenceSeconds'
+  | 'PayloadsCollected'
+  | 'CollectionFailed'
   | Gauge;
 
 /** A metric that shows the current value instead of a count of events. */
@@ -40,12 +42,12 @@ export type Gauge =
   | 'NotificationsUnsent'
   | 'GaugesTruncated';
 
-/** The logs, metrics and traces of a handler. They never contain state, tokens or comments of approvers. */
+/** The logs and metrics of a handler. They never contain state, tokens or comments of approvers. */
 export interface Telemetry {
   readonly log: Log;
   count(metric: Metric, value?: number): void;
-  /** Runs one invocation inside a trace segment, and writes its metrics at the end. */
-  traceInvocation<T>(run: () => Promise<T>): Promise<T>;
+  /** Runs one invocation, and writes its metrics at the end. */
+  runInvocation<T>(run: () => Promise<T>): Promise<T>;
 }
 
 // The messages of these errors name only tables, keys and functions, so they are safe to log.

@@ -90,7 +90,7 @@ const createServe = ({ runtime, logged, clock }: AttackScene): Serve =>
     telemetry: {
       log: (level, message, fields) => void logged.push(JSON.stringify({ level, message, ...fields })),
       count: () => {},
-      traceInvocation: (run) => run(),
+      runInvocation: (run) => run(),
     },
     clock,
   });

@@ -132,7 +132,7 @@ describe('the protocol for other languages', () => {
       }),
     };
     const { createCheckpointHandler } = await import('../../lambda/handlers/factories/create-checkpoint-handler.ts');
-    const telemetry = { log: () => {}, count: () => {}, traceInvocation: <T>(work: () => Promise<T>) => work() };
+    const telemetry = { log: () => {}, count: () => {}, runInvocation: <T>(work: () => Promise<T>) => work() };
     const handler = createCheckpointHandler({ contexts: watched, telemetry });
     const request = {
       run,
@@ -169,7 +169,7 @@ describe('the protocol for other languages', () => {
       forTenant: async () => ({ ...context, records: { ...context.records, commit } }),
     };
     const { createCheckpointHandler } = await import('../../lambda/handlers/factories/create-checkpoint-handler.ts');
-    const telemetry = { log: () => {}, count: () => {}, traceInvocation: <T>(work: () => Promise<T>) => work() };
+    const telemetry = { log: () => {}, count: () => {}, runInvocation: <T>(work: () => Promise<T>) => work() };
     const handler = createCheckpointHandler({ contexts: racing, telemetry });
     expect(
       await handler({ waitstate: 1, action: 'waitForSignal', run, expectedVersion: 2, signal: 'go', state: 'x' }),

@@ -57,7 +57,7 @@ function gaugeOn(records: Pick<RecordStore, 'list'>, clock = new TestClock(0), t
   const telemetry: Telemetry = {
     log: (_, message, fields) => void logged.push(JSON.stringify({ message, ...fields })),
     count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
-    traceInvocation: (run) => run(),
+    runInvocation: (run) => run(),
   };
   return { gauge: createGaugeHandler({ records, tenants, telemetry, clock }), counts, logged };
 }

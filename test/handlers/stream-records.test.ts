@@ -7,7 +7,7 @@ import { forEachChange, type StreamRecord } from '../../lambda/handlers/stream-r
 import { type HandlerScene, handlerScene } from './scene.ts';
 
 const KEYS = localKeys({ current: 'k', keys: { k: new Uint8Array(32) } });
-const SILENT = { log: () => {}, count: () => {}, traceInvocation: <T>(run: () => Promise<T>) => run() };
+const SILENT = { log: () => {}, count: () => {}, runInvocation: <T>(run: () => Promise<T>) => run() };
 
 const aws = (name: string, httpStatusCode: number) =>
   Object.assign(new Error('SECRET'), { name, $metadata: { httpStatusCode } });

@@ -78,7 +78,6 @@ describe('existing resources', () => {
         ...['Agent-refunds', 'Legacy', 'Quotes'].map((name) => `lambda:InvokeFunction on ${name}`),
         'logs:{CreateLogStream,PutLogEvents} on SweepLog',
         'ec2:{AssignPrivateIpAddresses,CreateNetworkInterface,DeleteNetworkInterface,DescribeNetworkInterfaces,DescribeSubnets,UnassignPrivateIpAddresses} on *',
-        'xray:{PutTelemetryRecords,PutTraceSegments} on *',
       ].sort(),
     );
   });

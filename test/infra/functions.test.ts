@@ -18,7 +18,7 @@ const functionOf = (template: StackTemplate, name: string) =>
   template.plain(template.one('AWS::Lambda::Function', name).Properties) as Readonly<Record<string, unknown>>;
 
 describe('every function that Waitstate creates', () => {
-  it('runs Node.js 24 on arm64, is traced, and logs JSON to its own log group', () => {
+  it('runs Node.js 24 on arm64, and logs JSON to its own log group', () => {
     expect(
       functionsOf(DEFAULT)
         .map(({ name }) => name)
@@ -28,7 +28,6 @@ describe('every function that Waitstate creates', () => {
       expect(functionOf(DEFAULT, name), name).toMatchObject({
         Runtime: 'nodejs24.x',
         Architectures: ['arm64'],
-        TracingConfig: { Mode: 'Active' },
         LoggingConfig: { LogFormat: 'JSON', LogGroup: `<${name}Log>` },
         Role: `<${name}Role.Arn>`,
         Environment: { Variables: { NODE_OPTIONS: '--enable-source-maps' } },
@@ -53,6 +52,40 @@ describe('every function that Waitstate creates', () => {
         DependsOn.map((id) => EVERYTHING.name(id)),
         name,
       ).toContain(`${name}Role/Network`);
+  });
+
+  it('is created after every policy of its role, except the one that only its stream needs', () => {
+    for (const template of [DEFAULT, EVERYTHING])
+      for (const { name, DependsOn = [] } of functionsOf(template)) {
+        const policies = template
+          .all<{ Roles: readonly unknown[] }>('AWS::IAM::Policy')
+          .filter(({ Properties }) => Properties.Roles.some((role) => template.text(role) === `<${name}Role>`))
+          .map((policy) => policy.name)
+          .filter((policy) => !policy.endsWith('/StreamPolicy'));
+        expect(
+          DependsOn.map((id) => template.name(id)),
+          name,
+        ).toEqual(expect.arrayContaining(policies));
+        expect(policies.length, name).toBeGreaterThan(0);
+      }
+  });
+
+  it('has a readable name with the given prefix, and a generated one otherwise', () => {
+    const stack = stackOf();
+    const waitstate = new Waitstate(stack, 'Waitstate', { functionNamePrefix: 'shop' });
+    waitstate.addAgent('refunds/eu', { entry: ENTRY });
+    const names = new StackTemplate(stack)
+      .all('AWS::Lambda::Function')
+      .map(({ Properties }) => Properties.FunctionName);
+    expect(names.sort()).toEqual([
+      'shop-agent-refunds-2Feu',
+      ...['shop-api', 'shop-checkpoint', 'shop-gauge', 'shop-notify', 'shop-resume', 'shop-sweep'],
+    ]);
+    for (const { Properties } of functionsOf(DEFAULT)) expect(Properties).not.toHaveProperty('FunctionName');
+    expect(() => waitstate.addAgent('x'.repeat(60), { entry: ENTRY })).toThrow(
+      /at most 64 characters; found "shop-agent-x/,
+    );
+    expect(() => new Waitstate(stack, 'Other', { functionNamePrefix: 'a b' })).toThrow(/must consist of letters/);
   });
 
   it('has no network and no reserved concurrency by default', () => {
@@ -132,17 +165,17 @@ describe('logs', () => {
   it('are kept for three months, including access logs', () => {
     const names = logsOf(DEFAULT).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['ApiLog', 'Agent-refundsLog', 'HttpApi/AccessLog']));
-    for (const { name, Properties } of logsOf(DEFAULT)) expect(Properties, name).toEqual({ RetentionInDays: 90 });
+    for (const { name, Properties } of logsOf(DEFAULT)) expect(Properties, name).toMatchObject({ RetentionInDays: 90 });
   });
 
   it('are encrypted with the given key', () => {
     for (const { name, Properties } of logsOf(EVERYTHING))
-      expect(EVERYTHING.plain(Properties), name).toEqual({ RetentionInDays: 90, KmsKeyId: '<AtRest.Arn>' });
+      expect(EVERYTHING.plain(Properties), name).toMatchObject({ RetentionInDays: 90, KmsKeyId: '<AtRest.Arn>' });
   });
 
   it('have the given retention', () => {
     const template = templateOf(() => ({ logRetention: RetentionDays.ONE_WEEK }));
-    for (const { name, Properties } of logsOf(template)) expect(Properties, name).toEqual({ RetentionInDays: 7 });
+    for (const { name, Properties } of logsOf(template)) expect(Properties, name).toMatchObject({ RetentionInDays: 7 });
   });
 });
 
@@ -161,12 +194,19 @@ describe('the stream', () => {
         ParallelizationFactor: 5,
         BisectBatchOnFunctionError: true,
         FunctionResponseTypes: ['ReportBatchItemFailures'],
-        MaximumRetryAttempts: 4,
-        MaximumRecordAgeInSeconds: 3600,
+        ...(handler === 'resume'
+          ? { MaximumRetryAttempts: 4, MaximumRecordAgeInSeconds: 3600 }
+          : { MaximumRecordAgeInSeconds: 23 * 3600 }),
         DestinationConfig: { OnFailure: { Destination: '<DeadLetters.Arn>' } },
       });
     },
   );
+
+  it('of an existing table is read from now on, so that old ends of runs are not announced again', () => {
+    const own = templateOf(existingResources);
+    const positions = own.all('AWS::Lambda::EventSourceMapping').map(({ Properties }) => Properties.StartingPosition);
+    expect(positions).toEqual(['LATEST', 'LATEST']);
+  });
 
   it('is read only after the role has permission', () => {
     for (const { name, DependsOn = [] } of DEFAULT.all('AWS::Lambda::EventSourceMapping'))
@@ -185,7 +225,11 @@ describe('the schedules', () => {
     );
 
   it('invoke sweep every minute or at the given interval, and gauge every five minutes', () => {
-    expect(rulesOf(DEFAULT)).toEqual({ 'Sweep/Schedule': 'rate(1 minute)', 'Gauge/Schedule': 'rate(5 minutes)' });
+    expect(rulesOf(DEFAULT)).toEqual({
+      'Sweep/Schedule': 'rate(1 minute)',
+      'Sweep/Collection': 'rate(1 hour)',
+      'Gauge/Schedule': 'rate(5 minutes)',
+    });
     expect(rulesOf(EVERYTHING)).toMatchObject({ 'Sweep/Schedule': 'rate(2 minutes)' });
   });
 
@@ -193,7 +237,7 @@ describe('the schedules', () => {
     const inputsOf = (template: StackTemplate) =>
       template
         .all<{ Targets: readonly { Input?: string }[] }>('AWS::Events::Rule')
-        .filter(({ name }) => name.startsWith('Sweep/'))
+        .filter(({ name }) => name.startsWith('Sweep/Schedule'))
         .flatMap(({ Properties }) => Properties.Targets.map(({ Input = '{}' }) => JSON.parse(Input)));
     expect(inputsOf(DEFAULT)).toEqual([{}]);
     const three = inputsOf(templateOf(() => ({ sweepers: 3 })));

@@ -113,10 +113,6 @@ describe('the acknowledged findings', () => {
       'HttpApi/Http/GET--',
       'HttpApi/Http/HEAD--',
     ],
-    'IAM5[Resource::*]: Trace segments have no resource ARN.': [
-      'Agent-refunds/Tracing',
-      ...['Api', 'Checkpoint', 'Gauge', 'Notify', 'Resume', 'Sweep'].map((handler) => `${handler}/Tracing`),
-    ],
     'IAM5[Resource::*]: dynamodb:ListStreams does not support resource ARNs.': [
       'Notify/StreamPolicy',
       'Resume/StreamPolicy',
@@ -142,6 +138,7 @@ describe('the acknowledged findings', () => {
     [`IAM5[Resource::HttpApi/*/GET/api/approvals]: ${PATHS}`]: ['Portal/ServiceRole'],
     [`IAM5[Resource::HttpApi/*/GET/api/me]: ${PATHS}`]: ['Portal/ServiceRole'],
     [`IAM5[Resource::HttpApi/*/GET/api/runs/*/approvals/*]: ${PATHS}`]: ['Portal/ServiceRole'],
+    [`IAM5[Resource::HttpApi/*/GET/api/runs/*/approvals/*/payloads/*]: ${PATHS}`]: ['Portal/ServiceRole'],
     [`IAM5[Resource::HttpApi/*/POST/api/runs/*/approvals/*/decide]: ${PATHS}`]: ['Portal/ServiceRole'],
     [`IAM5[Resource::HttpApi/*/POST/api/runs]: ${PATHS}`]: ['Starter/ServiceRole'],
     'S1: Only the functions of this stack read and write payloads, under random names. CloudTrail data events can record access, and `accessLogBucket` turns on access logs.':

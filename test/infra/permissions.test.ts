@@ -6,8 +6,7 @@ import { StackTemplate, testApp } from './template.ts';
 const sorted = (table: Readonly<Record<string, readonly string[]>>) =>
   Object.fromEntries(Object.entries(table).map(([role, lines]) => [role, [...lines].sort()]));
 
-// The permissions for traces and logs of every function that Waitstate creates.
-const TRACES = 'xray:{PutTelemetryRecords,PutTraceSegments} on *';
+// The permissions for the logs of every function that Waitstate creates.
 const logs = (group: string) => `logs:{CreateLogStream,PutLogEvents} on ${group}`;
 const BASIC = 'managed arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole';
 const NETWORK =
@@ -33,12 +32,11 @@ describe('the permissions of a Waitstate with an agent of each kind and no optio
   const REMOVES = ['s3:{AbortMultipartUpload,DeleteObject,GetObject,PutObject} on Bucket/*', 's3:ListBucket on Bucket'];
 
   const EXPECTED = {
-    ApiRole: [logs('ApiLog'), TRACES, RECORDS, ...LISTS, ...PAYLOADS],
-    CheckpointRole: [logs('CheckpointLog'), TRACES, RECORDS, ...PAYLOADS],
-    GaugeRole: [logs('GaugeLog'), TRACES, DUE, `dynamodb:Query on Table/index/status ${keys('default/*')}`],
+    ApiRole: [logs('ApiLog'), RECORDS, ...LISTS, ...PAYLOADS],
+    CheckpointRole: [logs('CheckpointLog'), RECORDS, ...PAYLOADS],
+    GaugeRole: [logs('GaugeLog'), DUE, `dynamodb:Query on Table/index/status ${keys('default/*')}`],
     NotifyRole: [
       logs('NotifyLog'),
-      TRACES,
       ...STREAM,
       DEAD_LETTERS,
       NOTIFIED_RECORDS,
@@ -48,10 +46,9 @@ describe('the permissions of a Waitstate with an agent of each kind and no optio
       'sns:Publish on Topic',
       ...INVOKES,
     ],
-    ResumeRole: [logs('ResumeLog'), TRACES, ...STREAM, DEAD_LETTERS, RECORDS, ...PAYLOADS, ...INVOKES],
+    ResumeRole: [logs('ResumeLog'), ...STREAM, DEAD_LETTERS, RECORDS, ...PAYLOADS, ...INVOKES],
     SweepRole: [
       logs('SweepLog'),
-      TRACES,
       RECORDS,
       DUE,
       ...REMOVES,
@@ -59,7 +56,7 @@ describe('the permissions of a Waitstate with an agent of each kind and no optio
       'sns:Publish on Topic',
       ...INVOKES,
     ],
-    'Agent-refundsRole': [logs('Agent-refundsLog'), TRACES, RECORDS, ...PAYLOADS, 'sqs:SendMessage on DeadLetters'],
+    'Agent-refundsRole': [logs('Agent-refundsLog'), RECORDS, ...PAYLOADS, 'sqs:SendMessage on DeadLetters'],
     'Quotes/ServiceRole': [BASIC, RECORDS, ...PAYLOADS],
     'Legacy/ServiceRole': [BASIC, 'lambda:InvokeFunction on Checkpoint'],
     'Starter/ServiceRole': [BASIC, 'execute-api:Invoke on HttpApi: POST /api/runs'],
@@ -68,6 +65,7 @@ describe('the permissions of a Waitstate with an agent of each kind and no optio
       'execute-api:Invoke on HttpApi: GET /api/me',
       'execute-api:Invoke on HttpApi: GET /api/approvals',
       'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*',
+      'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*/payloads/*',
       'execute-api:Invoke on HttpApi: POST /api/runs/*/approvals/*/decide',
     ],
     'Reader/ServiceRole': [
@@ -110,7 +108,7 @@ describe('the permissions of a Waitstate with an agent of each kind and no optio
     const waitstate = withAgents(stack, {}, ['quotes']);
     expect(waitstate.handlers.resume.node.id).toBe('Resume');
     expect(permissionsOf(new StackTemplate(stack)).ResumeRole).toEqual(
-      [logs('ResumeLog'), TRACES, ...STREAM, DEAD_LETTERS, 'lambda:InvokeFunction on Quotes'].sort(),
+      [logs('ResumeLog'), ...STREAM, DEAD_LETTERS, 'lambda:InvokeFunction on Quotes'].sort(),
     );
   });
 });
@@ -159,11 +157,10 @@ describe('the permissions of a Waitstate with tenants, keys and a network', () =
   const saves = (...tenants: string[]) => [recordsWithoutLinks(...tenants), ...contents(...tenants)];
 
   const EXPECTED = {
-    ApiRole: [logs('ApiLog'), TRACES, NETWORK, DUE, ...lists(...BOTH), ...runs(...BOTH)],
-    CheckpointRole: [logs('CheckpointLog'), TRACES, NETWORK, ...saves(...BOTH)],
+    ApiRole: [logs('ApiLog'), NETWORK, DUE, ...lists(...BOTH), ...runs(...BOTH)],
+    CheckpointRole: [logs('CheckpointLog'), NETWORK, ...saves(...BOTH)],
     GaugeRole: [
       logs('GaugeLog'),
-      TRACES,
       NETWORK,
       DUE,
       AT_REST_TO_READ,
@@ -171,7 +168,6 @@ describe('the permissions of a Waitstate with tenants, keys and a network', () =
     ],
     NotifyRole: [
       logs('NotifyLog'),
-      TRACES,
       NETWORK,
       ...ENCRYPTED_STREAM,
       DEAD_LETTERS,
@@ -184,7 +180,6 @@ describe('the permissions of a Waitstate with tenants, keys and a network', () =
     ],
     ResumeRole: [
       logs('ResumeLog'),
-      TRACES,
       NETWORK,
       ...ENCRYPTED_STREAM,
       DEAD_LETTERS,
@@ -195,7 +190,6 @@ describe('the permissions of a Waitstate with tenants, keys and a network', () =
     ],
     SweepRole: [
       logs('SweepLog'),
-      TRACES,
       NETWORK,
       DUE,
       'events:PutEvents on Bus',
@@ -205,24 +199,19 @@ describe('the permissions of a Waitstate with tenants, keys and a network', () =
       ...encrypted('Decrypt', ...BOTH),
       ...INVOKES,
     ],
-    'Agent-refundsRole': [
-      logs('Agent-refundsLog'),
-      TRACES,
-      NETWORK,
-      ...runs(...BOTH),
-      'sqs:SendMessage on DeadLetters',
-    ],
+    'Agent-refundsRole': [logs('Agent-refundsLog'), NETWORK, ...runs(...BOTH), 'sqs:SendMessage on DeadLetters'],
     'Quotes/ServiceRole': [BASIC, ...runs(...BOTH)],
     'Legacy/ServiceRole': [BASIC, 'lambda:InvokeFunction on Checkpoint'],
     'Own/ServiceRole': [BASIC, ...runs('acme')],
     'Their/ServiceRole': [BASIC, 'lambda:InvokeFunction on Checkpoint-globex'],
-    'Checkpoint-globexRole': [logs('Checkpoint-globexLog'), TRACES, NETWORK, ...saves('globex')],
+    'Checkpoint-globexRole': [logs('Checkpoint-globexLog'), NETWORK, ...saves('globex')],
     'Starter/ServiceRole': [BASIC, 'execute-api:Invoke on HttpApi: POST /api/runs'],
     'Portal/ServiceRole': [
       BASIC,
       'execute-api:Invoke on HttpApi: GET /api/me',
       'execute-api:Invoke on HttpApi: GET /api/approvals',
       'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*',
+      'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*/payloads/*',
       'execute-api:Invoke on HttpApi: POST /api/runs/*/approvals/*/decide',
     ],
     'Reader/ServiceRole': [

@@ -18,9 +18,7 @@ describe('the wildcards in role policies', () => {
 
   it('match every resource only for actions without resource ARNs', () => {
     const nameless = [
-      // X-Ray has no resources: https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsx-ray.html
-      'xray:{PutTelemetryRecords,PutTraceSegments} on *',
-      // Nor has this action:
+      // This action has no resources:
       // https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
       'dynamodb:ListStreams on *',
       // Lambda creates the interfaces and their names:

@@ -76,7 +76,7 @@ export async function rehearsal({
       .handler();
     behind.set(`${name}-fn`, (event) => handler(event, lambdaContext(`${name}-${++requests}`)));
   }
-  const telemetry = { log: () => {}, count: () => {}, traceInvocation: <T>(run: () => Promise<T>) => run() };
+  const telemetry = { log: () => {}, count: () => {}, runInvocation: <T>(run: () => Promise<T>) => run() };
   const gauge = createGaugeHandler({ records: storage.records, tenants: ['default'], telemetry, clock });
 
   let turn = Promise.resolve<unknown>(undefined);

@@ -20,7 +20,7 @@ export type CheckpointResponse = { readonly ok: true } | { readonly ok: false; r
 export const createCheckpointHandler =
   ({ contexts, signedUrls, telemetry }: CheckpointHandlerOptions) =>
   (event: unknown): Promise<CheckpointResponse> =>
-    telemetry.traceInvocation(async () => {
+    telemetry.runInvocation(async () => {
       try {
         const request = parseRequest(event);
         const options = { contexts: withTenant(contexts, request.tenant), signedUrls, telemetry };

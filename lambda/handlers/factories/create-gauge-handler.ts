@@ -16,7 +16,7 @@ export interface GaugeHandlerOptions extends Pick<GaugeInput, 'records' | 'tenan
 export const createGaugeHandler =
   ({ records, tenants, telemetry, clock = systemClock }: GaugeHandlerOptions) =>
   (): Promise<Readonly<Record<Gauge, number>>> =>
-    telemetry.traceInvocation(async () => {
+    telemetry.runInvocation(async () => {
       const tryRead: GaugeInput['tryRead'] = (read, stored) => {
         try {
           return read(stored);

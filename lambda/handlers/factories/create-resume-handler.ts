@@ -15,7 +15,7 @@ import {
 export const createResumeHandler =
   (options: DeliveryOptions) =>
   (event: StreamEvent): Promise<BatchResponse> =>
-    options.telemetry.traceInvocation(() =>
+    options.telemetry.runInvocation(() =>
       forEachChange(event, options.telemetry, async (change) => {
         const heads = changedHeads(change);
         const ids = runIdsOf(change.after);

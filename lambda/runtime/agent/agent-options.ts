@@ -12,6 +12,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { AgentDefinition } from '../definition/agent-definition.ts';
 import { agentMisuse } from '../definition/agent-errors.ts';
 import type { Delivery, Log, Probe, Runtime } from '../runtime.ts';
+import type { Spans } from '../spans.ts';
 
 /**
  * Where an agent stores its runs, and what it runs on. Without `storage`, the environment also sets the retention of
@@ -30,6 +31,8 @@ export interface AgentOptions extends Omit<CheckpointStoreOptions, 'schema' | 'c
   readonly deliver?: (delivery: Delivery) => Promise<void>;
   /** @default one line of JSON per entry on the console */
   readonly log?: Log;
+  /** Traces invocations and steps, as `openTelemetrySpans()` of `waitstate/opentelemetry`. @default no traces */
+  readonly spans?: Spans;
   /** For tests: observes each phase of each step. */
   readonly probe?: Probe;
 }
@@ -59,6 +62,7 @@ export function createRuntime(definition: Definition, options: AgentOptions): Ru
     random: options.random ?? Math.random,
     deliver: options.deliver,
     log: options.log ?? logJsonLine,
+    spans: options.spans,
     probe: options.probe,
   };
 }

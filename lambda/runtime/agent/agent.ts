@@ -152,7 +152,9 @@ export function agent<Input, State, Result, Signals extends SignalSchemas>(
       if (typeof claimed === 'string') return { end: 'skipped', reason: claimed };
       const tenantRuntime: Runtime = { ...runtime, contexts: { ...contexts, forRun: (id) => forRun(id, tenant) } };
       const stopRenewal = startLeaseRenewal(at, runtime.clock, claimant);
-      const end = await drive(tenantRuntime, at, definition, claimed).finally(stopRenewal);
+      const driveRun = () => drive(tenantRuntime, at, definition, claimed).finally(stopRenewal);
+      const about = { tenant: at.tenant, run, agent: name };
+      const end = await (runtime.spans ? runtime.spans.invocation(about, driveRun) : driveRun());
       if (end.end === 'suspended' && end.continues) await deliver(runtime, { tenant: at.tenant, run, agent: name });
       if (end.end === 'finished' && end.parent !== undefined)
         await deliverIfReady(runtime, await forRun(end.parent, tenant));

@@ -166,7 +166,8 @@ async function runAttempt<T>(
  * Calls the step's function, marked as inside a step. When the step's timeout or the invocation's cutoff passes, the
  * call is no longer awaited; the function itself can only be asked to stop, by its abort signal.
  */
-async function callFunction<T>(invocation: Invocation, { id, run, options }: StepWork<T>, attempt: number): Promise<T> {
+async function callFunction<T>(invocation: Invocation, work: StepWork<T>, attempt: number): Promise<T> {
+  const { id, kind, run, options } = work;
   const { inStep, runtime } = invocation;
   const { cutoff } = invocation.lifetime;
   const aborter = new AbortController();
@@ -174,10 +175,12 @@ async function callFunction<T>(invocation: Invocation, { id, run, options }: Ste
   const stop = () => aborter.abort(cutoff.signal.reason);
   cutoff.signal.addEventListener('abort', stop, { once: true });
   const stepContext = { idempotencyKey: invocation.idempotencyKey(id), attempt, signal: aborter.signal };
+  const about = { name: operationName(id), kind, attempt, model: options.model };
+  const call = async () => (runtime.spans ? runtime.spans.step(about, async () => run(stepContext)) : run(stepContext));
   try {
     return await new Promise<T>((resolve, reject) => {
       aborter.signal.addEventListener('abort', () => reject(aborter.signal.reason), { once: true });
-      inStep.run(`step "${id}"`, async () => run(stepContext)).then(resolve, reject);
+      inStep.run(`step "${id}"`, call).then(resolve, reject);
       if (!options.timeout || !timer) return;
       runtime.clock.sleep(toMilliseconds('`timeout`', options.timeout), timer.signal, true).then(
         () => aborter.abort(stepTimedOut(id)),

@@ -20,7 +20,6 @@ import { lambda } from './services/lambda.ts';
 import { eventBridge, type SentMessages, sns, topicKeys } from './services/messages.ts';
 import { s3 } from './services/s3.ts';
 import { type Engines, makeStorage } from './storage.ts';
-import { openTraces } from './traces.ts';
 
 /** An invocation of a function: its event and its outcome. */
 export interface Invocation extends InvocationOutcome {
@@ -44,9 +43,8 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
   const roles = new Roles(deployed);
   const functions = functionsOf(deployed, assembly);
   const storage = await makeStorage(deployed, engines);
-  const traces = await openTraces();
   const folder = mkdtempSync(join(tmpdir(), 'waitstate-account-'));
-  const sent: SentMessages = { messages: [], events: [] };
+  const sent: SentMessages = { messages: [], events: [], isBusDown: false };
   const invocations: Invocation[] = [];
   const deadLetters: { readonly from: string; readonly what: unknown }[] = [];
   const queue: { readonly name: string; readonly event: unknown }[] = [];
@@ -101,7 +99,6 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
       region,
       accessKeyId,
       endpoint: gateway.endpoint,
-      traces: traces.address,
       folder: own,
     });
     return openSandbox({ ...each, environment });
@@ -115,7 +112,6 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
     memoryLimitInMB: String(memoryMB),
     logGroupName: logGroup,
     logStreamName: 'stream',
-    traceId: 'Root=1-67891233-abcdef012345678912345678;Parent=53995c3f42cd8ad8;Sampled=1',
   });
 
   async function invoke(name: string, event: unknown, requestId: string = randomUUID()): Promise<Invocation> {
@@ -125,10 +121,6 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
       each.role,
       { action: 'logs:CreateLogStream', resource: `${group}:log-stream:stream` },
       { action: 'logs:PutLogEvents', resource: `${group}:log-stream:stream` },
-      ...(each.isTraced ? ['PutTraceSegments', 'PutTelemetryRecords'] : []).map((action) => ({
-        action: `xray:${action}`,
-        resource: '*',
-      })),
     );
     const sandbox = idle.get(each)?.pop() ?? sandboxOf(each);
     const outcome = await sandbox.invoke(event, contextOf(each, requestId), aheadMs);
@@ -165,9 +157,11 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
 
   /** Delivers new stream records and runs the invoked functions, until nothing is left. */
   async function flow(): Promise<void> {
-    for (;;) {
+    for (let isFirst = true; ; isFirst = false) {
       const records = await storage.nextRecords();
-      if (records.length === 0 && queue.length === 0) return;
+      // Records that failed before are tried once more in each flow.
+      const isRetry = isFirst && sources.some((source) => source.isRetrying());
+      if (records.length === 0 && queue.length === 0 && !isRetry) return;
       await Promise.all(
         sources.map((source) => {
           const { role, label } = named(source.function);
@@ -176,6 +170,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
           asLambda(role, ...reading.map((action) => ({ action: `dynamodb:${action}`, resource: source.stream })));
           return source.deliver(
             records,
+            Date.now() + aheadMs,
             (event) => invoke(source.function, event),
             (record) => {
               asLambda(role, { action: 'sqs:SendMessage', resource: source.deadLetters ?? '' });
@@ -205,7 +200,6 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
     coolDown,
     contextOf,
     calls: gateway.calls,
-    segments: traces.segments,
     /** The environment in which a program calls this account with the role of this construct id. */
     environmentOfRole(label: string): Record<string, string> {
       const [accessKeyId] = [...keys].find(([, owner]) => owner.label === label && roleOwners.includes(owner)) ?? [];
@@ -239,13 +233,13 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
       return result as HttpAnswer;
     },
     /** Invokes a function as its schedule does. */
-    async tick(label: string): Promise<Invocation> {
+    async tick(label: string, rule = 'Schedule'): Promise<Invocation> {
       const { name, arn } = named(label);
-      return invokeLater({ name, event: scheduledEvent(deployed, arn) });
+      return invokeLater({ name, event: scheduledEvent(deployed, arn, rule) });
     },
     async close(): Promise<void> {
       await coolDown();
-      await Promise.all([gateway.close(), traces.close()]);
+      await gateway.close();
       storage.client.destroy();
       storage.s3.destroy();
       rmSync(folder, { recursive: true, force: true });

@@ -10,7 +10,6 @@ interface FunctionProperties {
   readonly Timeout: number;
   readonly Environment?: { readonly Variables: Readonly<Record<string, string>> };
   readonly DeadLetterConfig?: { readonly TargetArn: string };
-  readonly TracingConfig?: { readonly Mode: string };
   readonly LoggingConfig: { readonly LogGroup: string };
 }
 
@@ -30,7 +29,6 @@ export interface DeployedFunction {
   /** The number of retries of an asynchronous invocation. */
   readonly retries: number;
   readonly deadLetters: string | undefined;
-  readonly isTraced: boolean;
   readonly logGroup: string;
 }
 
@@ -56,7 +54,6 @@ export function functionsOf(deployed: Deployed, assembly: Assembly): readonly De
       timeoutSeconds: Timeout,
       retries: retries.get(ref) ?? 2,
       deadLetters: properties.DeadLetterConfig?.TargetArn,
-      isTraced: properties.TracingConfig?.Mode === 'Active',
       logGroup: LoggingConfig.LogGroup,
     };
   });
@@ -67,7 +64,6 @@ interface Surroundings {
   readonly region: string;
   readonly accessKeyId: string;
   readonly endpoint: string;
-  readonly traces: string;
   readonly folder: string;
 }
 
@@ -77,7 +73,7 @@ interface Surroundings {
  */
 export function environmentOf(
   { name, handler, variables, memoryMB, folder, logGroup }: DeployedFunction,
-  { region, accessKeyId, endpoint, traces, folder: own }: Surroundings,
+  { region, accessKeyId, endpoint, folder: own }: Surroundings,
 ): Record<string, string> {
   return {
     ...variables,
@@ -98,8 +94,6 @@ export function environmentOf(
     AWS_LAMBDA_LOG_STREAM_NAME: 'stream',
     AWS_LAMBDA_LOG_FORMAT: 'JSON',
     AWS_LAMBDA_LOG_LEVEL: 'INFO',
-    AWS_XRAY_CONTEXT_MISSING: 'LOG_ERROR',
-    AWS_XRAY_DAEMON_ADDRESS: traces,
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: 'secret',
     AWS_SESSION_TOKEN: 'session',

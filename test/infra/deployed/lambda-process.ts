@@ -21,7 +21,6 @@ interface InvocationContext {
   readonly memoryLimitInMB: string;
   readonly logGroupName: string;
   readonly logStreamName: string;
-  readonly traceId: string;
 }
 
 /** The outcome of an invocation: its result or its error, and what it used. */

@@ -78,6 +78,11 @@ export function resolveTemplate({ Resources, Outputs = {} }: Template, target: D
     'AWS::Partition': 'aws',
     'AWS::URLSuffix': 'amazonaws.com',
     'AWS::StackName': target.stackName ?? target.name,
+    'AWS::StackId': arnIn(
+      target,
+      'cloudformation',
+      `stack/${target.stackName ?? target.name}/7c9b5f60-0000-4000-8000-000000000000`,
+    ),
   };
 
   const identityOf = (id: string): Identity => {
@@ -103,6 +108,8 @@ export function resolveTemplate({ Resources, Outputs = {} }: Template, target: D
     Ref: (id: string) => pseudo[id] ?? attributeOf(id, 'Ref'),
     'Fn::GetAtt': ([id, attribute]: [string, string]) => attributeOf(id, attribute),
     'Fn::Join': ([between, parts]: [string, unknown[]]) => parts.map(resolve).join(between),
+    'Fn::Split': ([between, text]: [string, unknown]) => String(resolve(text)).split(between),
+    'Fn::Select': ([index, list]: [number | string, unknown]) => (resolve(list) as unknown[])[Number(index)],
     'Fn::Sub': (text: unknown) => {
       if (typeof text !== 'string') throw new Error('Fn::Sub with variables is not implemented in resolve.ts.');
       return substituted(text);

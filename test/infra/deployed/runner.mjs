@@ -43,7 +43,6 @@ for (const stream of [process.stdout, process.stderr])
 
 process.on('message', async ({ file, name, event, context, aheadMs, deadline }) => {
   ahead = aheadMs;
-  process.env._X_AMZN_TRACE_ID = context.traceId;
   const remaining = Date.now() + deadline;
   try {
     loading ??= import(pathToFileURL(file).href).then((module) => module[name]);

@@ -8,7 +8,9 @@ import { deploy } from '../scene.ts';
 export function administer(): void {
   describe('the command line with the role of an administrator', () => {
     const command = (account: Account, role: string, ...args: string[]) =>
-      runProcess([...args, '--stack', account.deployed.target.stackName ?? ''], { env: account.environmentOfRole(role) });
+      runProcess([...args, '--stack', account.deployed.target.stackName ?? ''], {
+        env: account.environmentOfRole(role),
+      });
 
     /** The findings of the doctor that are not ok. The API of this account has no address, so it is left out. */
     async function problems(account: Account, role: string, ...args: string[]): Promise<readonly string[]> {

@@ -25,7 +25,7 @@ export function runEnds(): void {
 
     it('is published when the bus works again, hours later, and once', async () => {
       const account = await cancelled('o-1');
-      account.passTime(20 / 24);
+      await account.passTime(20 / 24);
       await account.flow();
       expect(typesOf(account)).toEqual([]);
       account.sent.isBusDown = false;
@@ -37,7 +37,7 @@ export function runEnds(): void {
 
     it('goes to the dead-letter queue before the stream forgets it', async () => {
       const account = await cancelled('o-2');
-      account.passTime(23.5 / 24);
+      await account.passTime(23.5 / 24);
       await account.flow();
       expect(account.deadLetters.map(({ from }) => from)).toEqual(['Notify']);
     });
