@@ -96,6 +96,5 @@ export function idleMonthCosts({ sweep, gauge, metrics }: DeploymentUnits): Read
     [`alarms on ${alarmMetricCount} metrics`, alarmMetricCount * PRICES.alarmMetric.dollars],
     ['dashboard', PRICES.dashboard.dollars],
     ['logs', (invocations * LOG_BYTES_PER_INVOCATION * PRICES.logGb.dollars) / 1e9],
-    ['traces', (invocations * PRICES.trace.dollars) / 1e6],
   ]);
 }

@@ -15,7 +15,7 @@ export function addStorageCommands(program: Command, runInSession: RunInSession)
     withTargetOptions(
       add('verify [run]', 'check the hash chain of a run: every checkpoint is as it was written; exit code 7 if not')
         .summary('check that runs are not damaged')
-        .option('--all', 'check every run of the tenant'),
+        .option('--all', 'check every run of one tenant (see --tenant)'),
     ),
     'waitstate verify trip-42',
     `waitstate verify --all --json | jq 'select(.ok | not)'`,
@@ -40,7 +40,7 @@ export function addStorageCommands(program: Command, runInSession: RunInSession)
     withTargetOptions(
       add('export [run]', 'export runs as JSON Lines, for archives or as training data')
         .summary('export runs as JSON Lines')
-        .option('--all', 'export every run of the tenant')
+        .option('--all', 'export every run of one tenant (see --tenant)')
         .option('--out <file>', 'the file to write; it appears only when it is complete (default: standard output)')
         .addOption(
           new Option('--format <format>', 'checkpoints with their states, or the messages of each run')

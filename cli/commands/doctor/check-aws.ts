@@ -36,8 +36,7 @@ export async function* checkAws(target: AwsTarget, tenant: string, now: () => nu
     yield clockFinding(clock);
     const s3 = await importPackage('@aws-sdk/client-s3', () => import('@aws-sdk/client-s3'));
     if ('status' in s3) yield s3;
-    else
-      yield* checkBucket(s3, new s3.S3Client({ ...FAIL_FAST, ...pathStyle() }), { bucket: target.bucket, tenant });
+    else yield* checkBucket(s3, new s3.S3Client({ ...FAIL_FAST, ...pathStyle() }), { bucket: target.bucket, tenant });
     if (target.key !== undefined) yield await checkKey(target.key, tenant);
     if (target.apiUrl !== undefined) yield* checkApi(target.apiUrl);
   } finally {

@@ -50,11 +50,7 @@ function bucketFailure(Bucket: string, error: unknown): Finding {
       'Check the name and the account. Deploy the stack, or create the bucket as in docs/reference/storage-on-aws.md.',
     );
   if (status === 301 || name === 'PermanentRedirect')
-    return fail(
-      'bucket',
-      `"${Bucket}" is in another region`,
-      'Use the region of the bucket: --region, or AWS_REGION.',
-    );
+    return fail('bucket', `"${Bucket}" is in another region`, 'Use the region of the bucket: --region, or AWS_REGION.');
   if (isDenied(error))
     return fail(
       'bucket',

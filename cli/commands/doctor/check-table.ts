@@ -1,6 +1,6 @@
 import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
-import { errorDetails } from '../../../lambda/storage/aws/classify-aws-error.ts';
 import { toPartition } from '../../../lambda/core/ids.ts';
+import { errorDetails } from '../../../lambda/storage/aws/classify-aws-error.ts';
 import { LISTS } from '../../../lambda/storage/dynamodb/lists.ts';
 import { STREAM, TABLE, TIME_TO_LIVE } from '../../../lambda/storage/dynamodb/table.ts';
 import { shardGroup, tenantGroup } from '../../../lambda/storage/keys.ts';
