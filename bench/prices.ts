@@ -29,7 +29,6 @@ export const PRICES = {
   ),
   event: price(1, 'a million EventBridge events, up to 64 KB each', 'Amazon EventBridge pricing, custom events'),
   message: price(0.5, 'a million SNS messages, up to 64 KB each', 'Amazon SNS pricing, standard topics'),
-  trace: price(5, 'a million traces', 'AWS X-Ray pricing, traces recorded'),
   metric: price(0.3, 'a custom metric, a month', 'Amazon CloudWatch pricing, custom metrics, first tier'),
   alarmMetric: price(0.1, 'an alarm metric, a month', 'Amazon CloudWatch pricing, standard resolution'),
   dashboard: price(3, 'a dashboard, a month', 'Amazon CloudWatch pricing'),

@@ -5,7 +5,15 @@ import type { ICertificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { Alarm, Dashboard as CloudWatchDashboard } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IUserPool, IUserPoolClient } from 'aws-cdk-lib/aws-cognito';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
-import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
+import type {
+  GatewayVpcEndpointAwsService,
+  IConnectable,
+  IInterfaceVpcEndpoint,
+  ISecurityGroup,
+  IVpc,
+  InterfaceVpcEndpointAwsService,
+  SubnetSelection,
+} from 'aws-cdk-lib/aws-ec2';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
@@ -79,6 +87,26 @@ export interface TenantOptions {
   readonly tenant?: string;
 }
 
+export interface VpcEndpointOptions {
+  readonly services?: readonly VpcEndpointService[];
+}
+
+export type VpcEndpointService = keyof typeof GATEWAYS | keyof typeof INTERFACES;
+
+export class VpcEndpoints extends Construct {
+  readonly interfaces: readonly IInterfaceVpcEndpoint[];
+  constructor(
+    scope: Construct,
+    id: string,
+    options: {
+      readonly vpc: IVpc;
+      readonly subnets: SubnetSelection | undefined;
+      readonly services: readonly VpcEndpointService[];
+    },
+  );
+  allowFrom(fn: IConnectable): void;
+}
+
 export class Waitstate extends Construct {
   #private;
   readonly table: ITable;
@@ -93,11 +121,12 @@ export class Waitstate extends Construct {
   readonly jwtApiUrl: string | undefined;
   readonly metricsNamespace: string;
   readonly alarmTopic: ITopic | undefined;
-  readonly alarms: readonly Alarm[];
   readonly dashboard: CloudWatchDashboard | undefined;
   constructor(scope: Construct, id: string, given?: WaitstateProps);
+  get alarms(): readonly Alarm[];
   addAgent(name: string, agent: AgentProps): IFunction;
   connect(fn: IFunction, options?: TenantOptions): Grant;
+  addVpcEndpoints({ services }?: VpcEndpointOptions): VpcEndpoints;
   grantStore(grantee: IGrantable, { tenant }?: TenantOptions): Grant;
   grantAdminister(grantee: IGrantable, { tenant }?: TenantOptions): Grant;
   grantStart(grantee: IGrantable, options?: CallerOptions): Grant;
@@ -125,9 +154,11 @@ export interface WaitstateProps {
   readonly alarmTopic?: ITopic;
   readonly alarms?: boolean;
   readonly dashboard?: boolean;
+  readonly routeMetrics?: boolean;
   readonly vpc?: IVpc;
   readonly vpcSubnets?: SubnetSelection;
   readonly securityGroups?: readonly ISecurityGroup[];
+  readonly functionNamePrefix?: string;
   readonly logRetention?: RetentionDays;
   readonly reservedConcurrency?: Readonly<Partial<Record<HandlerName, number>>>;
   readonly sweepEvery?: Duration;
@@ -139,6 +170,7 @@ export interface WaitstateProps {
   readonly throttleBurst?: number;
   readonly domainName?: string;
   readonly certificate?: ICertificate;
+  readonly disableExecuteApiEndpoint?: boolean;
   readonly hostedZone?: IHostedZone;
 }
 
@@ -149,7 +181,19 @@ export const cognitoIssuer: (
 
 // Not exported; the declarations above refer to these.
 
+const GATEWAYS: {
+  dynamodb: GatewayVpcEndpointAwsService;
+  s3: GatewayVpcEndpointAwsService;
+};
+
 const HANDLERS: readonly ['api', 'checkpoint', 'gauge', 'notify', 'resume', 'sweep'];
+
+const INTERFACES: {
+  lambda: InterfaceVpcEndpointAwsService;
+  events: InterfaceVpcEndpointAwsService;
+  sns: InterfaceVpcEndpointAwsService;
+  kms: InterfaceVpcEndpointAwsService;
+};
 
 const ROLES: readonly ['viewer', 'approver', 'operator', 'starter'];
 

@@ -52,7 +52,7 @@ export interface PayloadStore {
       id: string;
     },
   ): Promise<boolean>;
-  list(scope?: string): AsyncIterable<StoredPayload>;
+  list(scope?: string, after?: string): AsyncIterable<StoredPayload>;
   remove(partition: string, ids: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }

@@ -7,6 +7,7 @@ import type {
   ForkOptions,
   Schema,
 } from 'waitstate/checkpoints';
+import type { Spans } from 'waitstate/opentelemetry';
 import type {
   Claimant,
   Clock,
@@ -118,6 +119,7 @@ export interface AgentOptions extends Omit<CheckpointStoreOptions, 'schema' | 'c
   readonly random?: () => number;
   readonly deliver?: (delivery: Delivery) => Promise<void>;
   readonly log?: Log;
+  readonly spans?: Spans;
   readonly probe?: Probe;
 }
 
