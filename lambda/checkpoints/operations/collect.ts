@@ -48,6 +48,8 @@ export async function collectPayloads(
   { scope, writtenBefore, writtenSince = 0, after, isOver = () => false }: Collection,
 ): Promise<CollectResult & { readonly stoppedAfter?: string }> {
   const result = { payloadsRemoved: 0, bytesRemoved: 0, failed: [] as FailedRun[] };
+  const isOld = ({ writtenAt }: StoredPayload): boolean =>
+    writtenAt < Math.min(writtenBefore, context.now() - COLLECT_GRACE_MS);
   const collectPartition = async (partition: string, candidates: readonly StoredPayload[]) => {
     if (candidates.length === 0) return;
     const ids = parsePartition(partition);
@@ -75,11 +77,8 @@ export async function collectPayloads(
       candidates = [];
     }
     current = payload.partition;
-    const { writtenAt, id } = payload;
     // Only ids of payloads: the bucket may hold other objects.
-    // The clock is known to be right only after a response of the storage, such as this page.
-    const isOld = writtenAt < writtenBefore && writtenAt < context.now() - COLLECT_GRACE_MS;
-    if (isOld && writtenAt >= writtenSince && isRandomId(id)) candidates.push(payload);
+    if (isOld(payload) && payload.writtenAt >= writtenSince && isRandomId(payload.id)) candidates.push(payload);
   }
   if (current !== undefined) await collectPartition(current, candidates);
   return result;
