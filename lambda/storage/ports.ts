@@ -80,7 +80,10 @@ export interface RecordStore {
   read(partition: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
   /** Reads a page of a partition in key order. A page may be short; only a missing `next` marks the end. */
   range(partition: string, options?: PageOptions): Promise<Page>;
-  /** Reads a page of one list group in its order. The records have no body and no list entries. */
+  /**
+   * Reads a page of one list group in its order; records with the same order are in any order. The records have no body
+   * and no list entries.
+   */
   list(list: ListName, group: string, options?: PageOptions): Promise<Page>;
   /**
    * Writes all or nothing: at most 100 writes to different keys, durable when it resolves. Throws ConditionFailedError

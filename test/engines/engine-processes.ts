@@ -13,8 +13,13 @@ export interface Engine {
 /** Starts an in-memory DynamoDB engine in its own process. */
 export async function startDynamo(): Promise<Engine> {
   install('test/engines');
+  return startServer(dynamoProgram(), (port) => ['serve', '--port', port]);
+}
+
+/** Starts a program that listens on a port; resolves when it answers. */
+export async function startServer(program: string, argsFor: (port: string) => readonly string[]): Promise<Engine> {
   const endpoint = `http://127.0.0.1:${await freePort()}`;
-  const engine = stopping(spawn(dynamoProgram(), ['serve', '--port', new URL(endpoint).port], { stdio: 'ignore' }));
+  const engine = stopping(spawn(program, argsFor(new URL(endpoint).port), { stdio: 'ignore' }));
   while (!(await fetch(endpoint).then(Boolean, () => false))) {
     if (engine.process.exitCode !== null)
       throw new Error(`The DynamoDB engine exited with code ${engine.process.exitCode}.`);

@@ -1,10 +1,13 @@
-// Starts the engines with a table and a bucket, and prints the environment variables for them. Stop it with Ctrl+C.
+// Starts the engines with a table and a bucket, and prints the environment variables for them. Stop it with Ctrl+C. With
+// the argument `dynamodb-local`, DynamoDB is Amazon's DynamoDB Local, which needs Java and Maven.
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { startDynamoLocal } from './dynamodb-local/engine.ts';
 import { startDynamo, startS3 } from './engine-processes.ts';
 import { makeTable } from './make-table.ts';
 
-const [dynamodb, s3] = await Promise.all([startDynamo(), startS3()]);
+const isLocal = process.argv.includes('dynamodb-local');
+const [dynamodb, s3] = await Promise.all([isLocal ? startDynamoLocal() : startDynamo(), startS3()]);
 const account = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
 await makeTable(new DynamoDBClient({ ...account, endpoint: dynamodb.endpoint }), 'waitstate');
 await new S3Client({ ...account, endpoint: s3.endpoint, forcePathStyle: true }).send(
