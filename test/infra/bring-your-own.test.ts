@@ -58,7 +58,7 @@ describe('existing resources', () => {
       WAITSTATE_TABLE: 'runs',
       WAITSTATE_BUCKET: 'payloads',
       WAITSTATE_TOPIC: 'arn:aws:sns:eu-central-1:111122223333:approvals',
-      WAITSTATE_KMS_KEY: 'arn:aws:kms:eu-central-1:111122223333:key/runs',
+      WAITSTATE_KMS_KEY: 'arn:aws:kms:eu-central-1:111122223333:key/1c2d3e4f-0000-4000-8000-00000000000b',
     });
   });
 
@@ -73,8 +73,8 @@ describe('existing resources', () => {
         's3:ListBucket on arn:<AWS::Partition>:s3:::payloads',
         'events:PutEvents on arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/company-bus',
         'sns:Publish on arn:aws:sns:eu-central-1:111122223333:approvals',
-        `kms:{Decrypt,DescribeKey,Encrypt,GenerateDataKey,ReEncryptFrom,ReEncryptTo} on arn:aws:kms:eu-central-1:111122223333:key/at-rest [StringEquals kms:ViaService ${services}]`,
-        'kms:Decrypt on arn:aws:kms:eu-central-1:111122223333:key/runs',
+        `kms:{Decrypt,DescribeKey,Encrypt,GenerateDataKey,ReEncryptFrom,ReEncryptTo} on arn:aws:kms:eu-central-1:111122223333:key/1c2d3e4f-0000-4000-8000-00000000000a [StringEquals kms:ViaService ${services}]`,
+        'kms:Decrypt on arn:aws:kms:eu-central-1:111122223333:key/1c2d3e4f-0000-4000-8000-00000000000b',
         ...['Agent-refunds', 'Legacy', 'Quotes'].map((name) => `lambda:InvokeFunction on ${name}`),
         'logs:{CreateLogStream,PutLogEvents} on SweepLog',
         'ec2:{AssignPrivateIpAddresses,CreateNetworkInterface,DeleteNetworkInterface,DescribeNetworkInterfaces,DescribeSubnets,UnassignPrivateIpAddresses} on *',

@@ -124,8 +124,16 @@ export const existingResources = (stack: Stack): WaitstateProps => ({
   bus: EventBus.fromEventBusName(stack, 'MyBus', 'company-bus'),
   topic: Topic.fromTopicArn(stack, 'MyTopic', 'arn:aws:sns:eu-central-1:111122223333:approvals'),
   alarmTopic: Topic.fromTopicArn(stack, 'MyAlarms', 'arn:aws:sns:eu-central-1:111122223333:alarms'),
-  encryptionKey: Key.fromKeyArn(stack, 'MyKey', 'arn:aws:kms:eu-central-1:111122223333:key/at-rest'),
-  runKey: Key.fromKeyArn(stack, 'MyRunKey', 'arn:aws:kms:eu-central-1:111122223333:key/runs'),
+  encryptionKey: Key.fromKeyArn(
+    stack,
+    'MyKey',
+    'arn:aws:kms:eu-central-1:111122223333:key/1c2d3e4f-0000-4000-8000-00000000000a',
+  ),
+  runKey: Key.fromKeyArn(
+    stack,
+    'MyRunKey',
+    'arn:aws:kms:eu-central-1:111122223333:key/1c2d3e4f-0000-4000-8000-00000000000b',
+  ),
   vpc: vpcOf(stack),
   securityGroups: [SecurityGroup.fromSecurityGroupId(stack, 'MyGroup', 'sg-0123456789abcdef0')],
 });
