@@ -48,11 +48,7 @@ export interface Operator {
   cancel(run: string, reason?: string): Promise<Status>;
   retry(run: string): Promise<void>;
   /** Says which steps run again after a rewind to a checkpoint, or a fork from it; changes nothing. */
-  previewRestart(
-    run: string,
-    to: CheckpointSelector | undefined,
-    action: 'rewind' | 'fork',
-  ): Promise<RestartPreview>;
+  previewRestart(run: string, to: CheckpointSelector | undefined, action: 'rewind' | 'fork'): Promise<RestartPreview>;
   /** Resumes the run from an earlier checkpoint, optionally with another state. */
   rewind(run: string, to: CheckpointSelector, options?: RewindInput): Promise<void>;
   /** Starts a new run from a checkpoint; returns its id. */

@@ -20,7 +20,7 @@ describe('waitstate complete', () => {
     expect(await complete('')).toContain('export');
     expect(await complete('')).not.toContain('complete');
     expect(await complete('--v')).toEqual(['--version']);
-    expect(await complete('runs', '--st')).toEqual(['--status', '--stack']);
+    expect(await complete('runs', '--st')).toEqual(['--status', '--step', '--stack']);
     expect(await complete('export', '--format', '')).toEqual(['checkpoints', 'trajectory']);
     expect(await complete('runs', '--status', 'WAITING_FOR_A')).toEqual(['WAITING_FOR_APPROVAL']);
     expect(await complete('completion', '')).toEqual(['bash', 'zsh', 'fish']);

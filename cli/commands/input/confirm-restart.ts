@@ -1,6 +1,6 @@
 import type { Operator, RestartPreview } from '../../../lambda/operator/operator.ts';
 import type { Session } from '../../session.ts';
-import { dim, styled, wrapText } from '../../terminal/line.ts';
+import { dim, type Line, styled, wrapText } from '../../terminal/line.ts';
 import { pluralize } from '../output/print-result.ts';
 import { confirm } from './confirm.ts';
 
@@ -32,15 +32,17 @@ export async function confirmRestart(session: Session, restart: Restart): Promis
   if (steps.length > 0 && !isJson) {
     const more = hasMore ? ' and more' : '';
     terminal.printErr([styled('yellow', '! '), `${pluralize(steps.length, 'step')}${more} will run again:`]);
-    terminal.printErr(...steps.map(({ id, kind, undone, failed, canBeUndone }) => {
-      const about = [kind, failed && 'failed before', undone ? 'was undone' : canBeUndone && 'is not undone first'];
-      return ['    ', id, dim(` (${about.filter(Boolean).join(', ') || 'step'})`)];
-    }));
+    terminal.printErr(...steps.map(stepLine));
   }
   if (!alwaysAsks && steps.length === 0) return preview;
   const again = steps.length > 0 ? ` ${describeSteps(preview)} will run again, with effects outside of the run.` : '';
   await confirm(session, `${warning}${again}`, isConfirmed);
   return preview;
+}
+
+function stepLine({ id, kind, undone, failed, canBeUndone }: RestartPreview['steps'][number]): Line {
+  const about = [kind, failed && 'failed before', undone ? 'was undone' : canBeUndone && 'is not undone first'];
+  return ['    ', id, dim(` (${about.filter(Boolean).join(', ') || 'step'})`)];
 }
 
 function describeSteps({ steps, hasMore }: RestartPreview): string {

@@ -467,6 +467,12 @@ export interface RunHandle<Result = unknown, Signals extends SignalSchemas = Sig
   ): Promise<boolean>;
   cancel(reason?: string): Promise<Status>;
   retry(): Promise<void>;
+  previewRestart(
+    to?: CheckpointSelector,
+    options?: {
+      readonly action?: 'rewind' | 'fork';
+    },
+  ): Promise<RestartPreview>;
   rewind(to: CheckpointSelector, options?: RewindOptions): Promise<void>;
   fork(options?: ForkOptions): Promise<RunHandle<Result, Signals>>;
   approvals(): Promise<readonly ApprovalView[]>;
@@ -729,6 +735,22 @@ interface OtherTypes {
     readonly data: unknown;
   };
   decode(type: string, data: unknown): unknown;
+}
+
+interface RepeatedStep {
+  readonly id: string;
+  readonly kind?: 'step' | 'tool' | 'call';
+  readonly failed: boolean;
+  readonly canBeUndone: boolean;
+  readonly undone: boolean;
+}
+
+interface RestartPreview {
+  readonly version: number;
+  readonly steps: readonly RepeatedStep[];
+  readonly hasMore: boolean;
+  readonly stateChanges: 'everything' | 'later code' | 'nothing';
+  readonly replaceableResults: readonly string[];
 }
 
 interface SchemaIssue {

@@ -33,10 +33,7 @@ export interface RunHandle<Result = unknown, Signals extends SignalSchemas = Sig
    * Says which steps run again after a rewind to a checkpoint, or after a fork from it; changes nothing. Every step,
    * tool call and child run after the checkpoint runs again, with its effects outside.
    */
-  previewRestart(
-    to?: CheckpointSelector,
-    options?: { readonly action?: 'rewind' | 'fork' },
-  ): Promise<RestartPreview>;
+  previewRestart(to?: CheckpointSelector, options?: { readonly action?: 'rewind' | 'fork' }): Promise<RestartPreview>;
   /** Resumes the run from an earlier checkpoint. */
   rewind(to: CheckpointSelector, options?: RewindOptions): Promise<void>;
   /** Starts a new run from a checkpoint of this one. */

@@ -56,7 +56,10 @@ export async function previewRestart(
   const isDurable = newest.head.meta.work !== undefined;
   const before = entriesOf(source);
   const after = entriesOf(newest);
-  const completed = [...before].filter(([id, entry]) => !id.startsWith('@') && hasSettled(entry)).map(([id]) => id);
+  const completed = [...before]
+    .filter(([id, entry]) => !id.startsWith('@') && hasSettled(entry))
+    .toSorted(byCompletion)
+    .map(([id]) => id);
   const base = {
     version,
     stateChanges: stateChanges(source, isDurable, before, completed.length > 0),
@@ -72,7 +75,7 @@ export async function previewRestart(
   const { steps, hasMore } = await recordedSteps(at, version);
   const known = [...after]
     .filter(([id, entry]) => hasEffect(id, entry, before))
-    .toSorted(([, a], [, b]) => Number(a.seq ?? Infinity) - Number(b.seq ?? Infinity));
+    .toSorted(byCompletion);
   // Steps that are no longer in the journal completed before those that are.
   const ids = new Set([...steps.filter((id) => !after.has(id)), ...known.map(([id]) => id)]);
   const toStep = (id: string): RepeatedStep => {
@@ -87,6 +90,9 @@ export async function previewRestart(
   };
   return { ...base, steps: [...ids].filter((id) => !isKept(id)).map(toStep), hasMore };
 }
+
+const byCompletion = ([, a]: readonly [string, Entry], [, b]: readonly [string, Entry]): number =>
+  Number(a.seq ?? Number.MAX_SAFE_INTEGER) - Number(b.seq ?? Number.MAX_SAFE_INTEGER);
 
 const entriesOf = (loaded: LoadedCheckpoint): ReadonlyMap<string, Entry> => new Map(rawEntries(loaded));
 
