@@ -1,6 +1,6 @@
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
-import { hasEnded, type Status } from '../core/status.ts';
+import type { Status } from '../core/status.ts';
 import { MAX_VERSION, nameKey } from '../storage/keys.ts';
 import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
@@ -16,7 +16,6 @@ import {
   randomId,
   readCheckpoint,
   readHead,
-  readName,
   toCheckpointSummary,
 } from './format/records.ts';
 import { runDeleted, runNotFound, runShredded } from './run-errors.ts';
@@ -92,6 +91,12 @@ export function createHeadMove(
   const { meta, version, hash } = record;
   const lastUsed = lastUsedAt(meta);
   const movedFields = { version, hash, stepNumber: meta.stepNumber };
+  /** The step of the head; loads the rules only for checkpoints that are not of a step. */
+  const stepOf = async (current: HeadMeta, status: Status): Promise<Pick<HeadMeta, 'step' | 'stepNumber'>> => {
+    const { step, stepNumber } = meta;
+    if (step !== undefined && current.status !== 'ENDING') return { step, stepNumber };
+    return (await import('./lists/step-of-status.ts')).stepOfStatus(at, before.record, record, current, status);
+  };
   if ('newRun' in before.head) {
     const newHead = {
       ...before.head.newRun,
@@ -116,7 +121,7 @@ export function createHeadMove(
     const head = {
       ...current,
       ...movedFields,
-      ...(await stepOfStatus(at, before.record, record, current, status)),
+      ...(await stepOf(current, status)),
       ...toHeadChange(current),
       status,
       updatedAt: Math.max(lastUsed, current.updatedAt),
@@ -124,28 +129,6 @@ export function createHeadMove(
     if (head.owner === current.owner || !head.key) return head;
     return { ...head, key: await (await importRunKey()).rewrapKey(at, current, head.owner) };
   };
-}
-
-/** The step of a head that moves: a status change without a step belongs to the step before it. */
-async function stepOfStatus(
-  at: RunContext,
-  { meta: before }: Predecessor['record'],
-  record: CheckpointRecord,
-  current: HeadMeta,
-  status: Status,
-): Promise<Pick<HeadMeta, 'step' | 'stepNumber'>> {
-  const { meta } = record;
-  const { kind, stepNumber } = meta;
-  // The name of a step is content, and a tombstone has none.
-  if (kind === 'delete') return { step: undefined, stepNumber };
-  // A run that undoes its steps, or is pruned, stays at the step at which it failed.
-  const isUndoing = current.status === 'ENDING' && (status === 'ENDING' || hasEnded(status));
-  if (isUndoing || kind === 'prune' || kind === 'shred') return { step: current.step, stepNumber: current.stepNumber };
-  if (meta.step !== undefined) return { step: meta.step, stepNumber };
-  const known = [before, current].find((each) => each.step !== undefined && each.stepNumber === stepNumber);
-  const isFound = known !== undefined || stepNumber === 0;
-  const step = isFound ? known?.step : await (await import('./lists/find-step.ts')).findStep(at, record);
-  return { step, stepNumber };
 }
 
 /** The name of a new checkpoint. */
@@ -195,9 +178,8 @@ export async function commitCheckpoint(
             new Map(failedSideWrites.map(([index, found]) => [index - sideIndex, found])),
             error,
           );
-        const holder = error.found.get(sideIndex - 1);
         if (naming && !naming.replace) {
-          if (!holder || !readName(holder).pruned) throw nameTaken(at, record);
+          (await import('./check-name-is-free.ts')).checkNameIsFree(at, record, error.found.get(sideIndex - 1));
           naming = { ...naming, replace: true };
         }
       }
@@ -247,9 +229,3 @@ async function nameWrite(
   const put = nameRecord(at.partition, name, { version, anchor });
   return { put, when: current ? { revision: current.revision } : 'absent' };
 }
-
-const nameTaken = (at: RunContext, { meta }: CheckpointRecord): WaitstateError =>
-  new WaitstateError(
-    'NAME_TAKEN',
-    `Run "${at.run}" has another checkpoint named "${meta.name}". Choose another name, or pass \`moveName: true\`.`,
-  );

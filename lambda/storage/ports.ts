@@ -66,8 +66,8 @@ export interface RecordStore {
   readonly compressesSmallBodies: boolean;
   /** Whether a commit can include writes to the caller's own data. @default false */
   readonly supportsForeignWrites?: boolean;
-  /** Whether a foreign write with this table name, or ARN, would write to the records of this store. @default no */
-  ownsTable?(name: string): boolean;
+  /** The table of the records, by name or ARN; a foreign write must not change it. @default no table */
+  readonly table?: string;
   /** Whether the storage deletes records after their `expiresAt` at no cost, and never earlier. @default false */
   readonly removesExpired?: boolean;
   /**

@@ -56,13 +56,16 @@ function checkTable(
   records: RecordStore,
 ): void {
   for (const [kind, { TableName }] of Object.entries(item))
-    if (records.ownsTable?.(TableName))
+    if (records.table !== undefined && tableName(TableName) === tableName(records.table))
       throw new WaitstateError(
         'INVALID_INPUT',
         `\`${path}.${kind}.TableName\` must be a table of your own; found "${TableName}", in which Waitstate stores its runs. Create a table for your data, and grant the agent access to it.`,
         { scope: 'step' },
       );
 }
+
+/** The name of a table that is given by its name or its ARN. One transaction has tables of one account only. */
+const tableName = (nameOrArn: string): string => /^arn:[^/]*:table\/([^/]+)/.exec(nameOrArn)?.[1] ?? nameOrArn;
 
 function checkLists(lists: Readonly<Record<string, unknown>>): void {
   let count = 0;

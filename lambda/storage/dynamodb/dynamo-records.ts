@@ -53,7 +53,7 @@ export function dynamoRecordStore({
     maxInlineBytes: 8192,
     compressesSmallBodies: true,
     supportsForeignWrites: true,
-    ownsTable: (name) => tableName(name) === tableName(table),
+    table,
     removesExpired: true,
     clockAheadMs: difference.aheadMs,
 
@@ -74,9 +74,6 @@ export function dynamoRecordStore({
     },
   };
 }
-
-/** The name of a table that is given by its name or its ARN. One transaction has tables of one account only. */
-const tableName = (nameOrArn: string): string => /^arn:[^/]*:table\/([^/]+)/.exec(nameOrArn)?.[1] ?? nameOrArn;
 
 type QueryMode = Pick<QueryCommandInput, 'IndexName' | 'ConsistentRead'>;
 
