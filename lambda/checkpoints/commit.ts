@@ -1,6 +1,5 @@
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
-import type { Status } from '../core/status.ts';
 import { MAX_VERSION, nameKey } from '../storage/keys.ts';
 import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
@@ -90,13 +89,8 @@ export function createHeadMove(
   const toHeadChange = typeof update === 'function' ? update : () => update;
   const { meta, version, hash } = record;
   const lastUsed = lastUsedAt(meta);
-  const movedFields = { version, hash, stepNumber: meta.stepNumber };
-  /** The step of the head; loads the rules only for checkpoints that are not of a step. */
-  const stepOf = async (current: HeadMeta, status: Status): Promise<Pick<HeadMeta, 'step' | 'stepNumber'>> => {
-    const { step, stepNumber } = meta;
-    if (step !== undefined && current.status !== 'ENDING') return { step, stepNumber };
-    return (await import('./lists/step-of-status.ts')).stepOfStatus(at, before.record, record, current, status);
-  };
+  const { step, stepNumber } = meta;
+  const movedFields = { version, hash, stepNumber, step };
   if ('newRun' in before.head) {
     const newHead = {
       ...before.head.newRun,
@@ -104,7 +98,6 @@ export function createHeadMove(
       updatedAt: lastUsed,
       parent: meta.parent,
       ...movedFields,
-      step: meta.step,
     };
     const head = { ...newHead, status: meta.status, ...toHeadChange({ ...newHead, status: meta.status }) };
     return async () => head;
@@ -121,7 +114,9 @@ export function createHeadMove(
     const head = {
       ...current,
       ...movedFields,
-      ...(await stepOf(current, status)),
+      // The rules are loaded only for checkpoints that are not of a step.
+      ...((step === undefined || current.status === 'ENDING') &&
+        (await (await import('./lists/step-of-status.ts')).stepOfStatus(at, before.record, record, current, status))),
       ...toHeadChange(current),
       status,
       updatedAt: Math.max(lastUsed, current.updatedAt),
@@ -172,12 +167,9 @@ export async function commitCheckpoint(
       if (!(error instanceof ConditionFailedError)) throw error;
       if (error.found.has(0)) return explainConflict(at, record, error.found.get(0), error.found.get(headIndex));
       if (!error.found.has(headIndex)) {
-        const failedSideWrites = [...error.found].filter(([index]) => index >= sideIndex);
-        if (failedSideWrites.length > 0)
-          throw new ConditionFailedError(
-            new Map(failedSideWrites.map(([index, found]) => [index - sideIndex, found])),
-            error,
-          );
+        const failedSideWrites = new Map([...error.found].map(([index, found]) => [index - sideIndex, found]));
+        failedSideWrites.delete(-1);
+        if (failedSideWrites.size > 0) throw new ConditionFailedError(failedSideWrites, error);
         if (naming && !naming.replace) {
           (await import('./check-name-is-free.ts')).checkNameIsFree(at, record, error.found.get(sideIndex - 1));
           naming = { ...naming, replace: true };

@@ -20,7 +20,8 @@ const SYNCHRONIZED_MS = 1_000;
  * range excludes it, because a process whose time jumps could reorder what it writes.
  */
 export function clockDifference(): ClockDifference {
-  let [least, most] = [-Infinity, Infinity];
+  let least = -Infinity;
+  let most = Infinity;
   let aheadMs: number | undefined;
   return {
     observe(sentAt, receivedAt, date) {
@@ -66,7 +67,7 @@ export function observeDates(
       const sentAt = clock();
       const result = await next(args);
       const { headers } = Object(result.response) as { headers?: Readonly<Record<string, string>> };
-      difference.observe(sentAt, clock(), Date.parse(headers?.date ?? ''));
+      difference.observe(sentAt, clock(), Date.parse(String(headers?.date)));
       return result;
     },
     // After each retry has begun, and before the response is turned into an error.
