@@ -18,7 +18,12 @@ export default defineConfig({
       'test/runtime/sweeping.test.ts',
       'test/simulation/simulation.test.ts',
     ],
-    globalSetup: ['test/engines/start.ts', 'test/browser/install.ts', 'test/bench/install.ts'],
+    globalSetup: [
+      'test/engines/start.ts',
+      'test/browser/install.ts',
+      'test/bench/install.ts',
+      'test/lambda-runtime/install.ts',
+    ],
     provide: { deep: true },
   },
 });

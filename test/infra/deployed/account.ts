@@ -8,7 +8,7 @@ import type { Assembly } from './assembly.ts';
 import { eventSourcesOf } from './event-source.ts';
 import { type DeployedFunction, environmentOf, functionsOf } from './functions.ts';
 import { type KeyOwner, openGateway } from './gateway.ts';
-import { type InvocationOutcome, openSandbox, type Sandbox } from './lambda-process.ts';
+import { type InvocationOutcome, type OpenSandbox, openSandbox, type Sandbox } from './lambda-process.ts';
 import type { AccessRequest } from './policy.ts';
 import { allOf, type Deployed } from './resolve.ts';
 import { Roles } from './roles.ts';
@@ -38,7 +38,12 @@ export interface HttpAnswer {
  * A simulated AWS account with a deployed stack: table and bucket on the local engines, functions as processes, and a
  * gateway in front of all services that enforces the roles. Topics and buses only record messages, and KMS is a fake.
  */
-export async function openAccount(deployed: Deployed, assembly: Assembly, engines: Engines) {
+export async function openAccount(
+  deployed: Deployed,
+  assembly: Assembly,
+  engines: Engines,
+  open: OpenSandbox = openSandbox,
+) {
   const { region, accountId } = deployed.target;
   const roles = new Roles(deployed);
   const functions = functionsOf(deployed, assembly);
@@ -101,7 +106,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
       endpoint: gateway.endpoint,
       folder: own,
     });
-    return openSandbox({ ...each, environment });
+    return open({ ...each, environment });
   }
 
   const contextOf = ({ name, arn, memoryMB, logGroup }: DeployedFunction, awsRequestId: string) => ({

@@ -45,9 +45,12 @@ export interface Sandbox {
   end(): Promise<void>;
 }
 
+/** Starts a process for a function with only this environment. */
+export type OpenSandbox = (program: Program) => Sandbox;
+
 const RUNNER = fileURLToPath(new URL('./runner.mjs', import.meta.url));
 
-/** Starts a process for a function with only this environment. */
+/** Runs functions with a small stand-in for Lambda's runtime, which also measures them. */
 export function openSandbox({ folder, handler, environment, timeoutSeconds }: Program): Sandbox {
   const [module = '', name = ''] = handler.split('.');
   const file = ['.js', '.mjs', '.cjs'].map((end) => join(folder, module + end)).find(existsSync);

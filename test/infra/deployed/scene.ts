@@ -6,6 +6,7 @@ import { dynamoClient, s3Client } from '../../engines/engines.ts';
 import { type Account, openAccount } from './account.ts';
 import type { Caller } from './api-gateway.ts';
 import { type Assembly, readAssembly, synthesize } from './assembly.ts';
+import type { OpenSandbox } from './lambda-process.ts';
 import { allOf, resolveTemplate, type Template } from './resolve.ts';
 import { STACKS } from './stacks.ts';
 import type { Engines } from './storage.ts';
@@ -13,6 +14,12 @@ import type { Engines } from './storage.ts';
 type StackName = keyof typeof STACKS;
 
 const open: Account[] = [];
+let openSandbox: OpenSandbox | undefined;
+
+/** Runs the functions of all further accounts in these processes. */
+export const runFunctionsIn = (sandbox: OpenSandbox): void => {
+  openSandbox = sandbox;
+};
 
 /** The assembly of all stacks. It is synthesized again when a source has changed. */
 export const assembled = async (): Promise<Assembly> =>
@@ -34,7 +41,7 @@ export async function deploy(stack: StackName, edit = (template: Template): Temp
   const target = { name, stackName: stack, region: 'us-east-1', accountId: '111122223333' };
   const assembly = await assembled();
   const deployed = resolveTemplate(edit(assembly.templateOf(stack)), target);
-  const account = await openAccount(deployed, assembly, await engines());
+  const account = await openAccount(deployed, assembly, await engines(), openSandbox);
   open.push(account);
   return account;
 }
