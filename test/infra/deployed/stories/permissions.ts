@@ -33,7 +33,7 @@ const EXPLAINED: Readonly<Record<string, readonly string[]>> = {
   ),
   'An agent may start a child run, which has its own key.': each('Agent', 'kms:Encrypt on RunKey'),
   'DynamoDB may use them on behalf of a writer; the gateway of these tests only checks Decrypt.': each(
-    'Agent Api Checkpoint Notify Resume Sweep',
+    'Administrator Agent Api Checkpoint Notify Resume Sweep',
     ...['DescribeKey', 'Encrypt', 'ReEncryptFrom', 'ReEncryptTo'].map((action) => `kms:${action} on KeyAtRest`),
   ),
   'DynamoDB may use it on behalf of a reader.': each('Gauge', 'kms:DescribeKey on KeyAtRest'),
@@ -42,13 +42,10 @@ const EXPLAINED: Readonly<Record<string, readonly string[]>> = {
     'sqs:GetQueueAttributes on DeadLetters',
     'sqs:GetQueueUrl on DeadLetters',
   ),
-  'Lambda sends records there that failed after all retries, as for the other handlers.': each(
-    'Notify',
-    'sqs:SendMessage on DeadLetters',
-  ),
   'Other roles use these routes in the stories.': [
     ...each('Operator', 'execute-api:Invoke on Http/*/*/console', 'execute-api:Invoke on Http/*/*/console/*'),
     ...each('Portal', 'execute-api:Invoke on Http/*/GET/api/me'),
+    ...each('Portal', 'execute-api:Invoke on Http/*/GET/api/runs/*/approvals/*/payloads/*'),
     ...each('Viewer', 'execute-api:Invoke on Http/*/GET/console'),
   ],
 };

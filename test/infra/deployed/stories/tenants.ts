@@ -1,4 +1,5 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../account.ts';
 import { api, callerOf, deploy, readNotes, statusOf } from '../scene.ts';
@@ -35,6 +36,20 @@ export function tenants(): void {
       expect((await account.tick('Gauge')).result).toMatchObject({ RunsReady: 1 });
       await account.flow();
       expect(await statusOf(account, 'o-1', 'acme')).toBe('WAITING_FOR_APPROVAL');
+      expect(denied()).toEqual([]);
+    });
+
+    it('payloads that nothing refers to are collected, tenant by tenant', async () => {
+      const { s3, buckets } = account.storage;
+      const [Bucket] = buckets.keys();
+      for (const tenant of ['acme', 'globex']) {
+        const Key = `${tenant}/r-9/invocation-0123456789abcdef`;
+        await s3.send(new PutObjectCommand({ Bucket, Key, Body: 'handed over' }));
+      }
+      const stored = async () => (await s3.send(new ListObjectsV2Command({ Bucket }))).KeyCount ?? 0;
+      const before = await stored();
+      expect((await account.tick('Sweep', 'Collection')).result).toMatchObject({ payloadsRemoved: 2, failed: 0 });
+      expect(await stored()).toBe(before - 2);
       expect(denied()).toEqual([]);
     });
 
