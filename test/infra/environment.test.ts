@@ -57,7 +57,7 @@ const waitstateVariables = (template: StackTemplate, name: string) =>
 
 /** Variables that are not set by default. */
 const OPTIONAL: readonly EnvironmentName[] = [
-  ...(['key', 'acceptUnencrypted', 'retentionSeconds', 'jwtCallers', 'corsOrigins'] as const),
+  ...(['key', 'acceptUnencrypted', 'retentionSeconds', 'jwtCallers', 'corsOrigins', 'tenants'] as const),
 ];
 
 const namesOf = (who: keyof typeof VARIABLES_BY_HANDLER, without: readonly EnvironmentName[] = []) =>
@@ -89,9 +89,14 @@ describe('the environment of a function', () => {
       expect(() => readEnvironment(handler, deployed(template, HANDLER_SETTINGS[handler].id))).not.toThrow();
   });
 
-  it('lists the tenants that the gauges count', () => {
-    expect(readEnvironment('gauge', deployed(EVERYTHING, 'Gauge')).tenants).toEqual(['acme', 'globex']);
-    expect(readEnvironment('gauge', deployed(DEFAULT, 'Gauge')).tenants).toEqual(['default']);
+  it('lists the only tenants of the deployment, or none if it allows any', () => {
+    for (const [handler, id] of [
+      ['gauge', 'Gauge'],
+      ['sweep', 'Sweep'],
+    ] as const) {
+      expect(readEnvironment(handler, deployed(EVERYTHING, id)).tenants).toEqual(['acme', 'globex']);
+      expect(readEnvironment(handler, deployed(DEFAULT, id)).tenants).toBeUndefined();
+    }
   });
 
   it('has the ARN of an existing bus, which may be in another account', () => {

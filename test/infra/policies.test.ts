@@ -28,10 +28,10 @@ describe('the wildcards in role policies', () => {
     expect(new Set(lines.filter((line) => / on \*/.test(line)))).toEqual(new Set(nameless));
   });
 
-  it('match a part of a resource only in the bucket and the API', () => {
+  it('match a part of a resource only in the bucket, the API and the UUID of the stack', () => {
     const parts = lines.flatMap((line) => / on (HttpApi: \S+ \S+|\S+)/.exec(line)?.[1] ?? []);
     const known =
-      /^((Bucket|arn:<AWS::Partition>:s3:::payloads)\/((acme|globex|default)\/)?\*|HttpApi: (\*|GET|POST) \/\S+)$/;
+      /^((Bucket|arn:<AWS::Partition>:s3:::payloads)\/((acme|globex|default)\/)?\*|HttpApi: (\*|GET|POST) \/\S+|arn:\S+:cloudformation:\S+:stack\/Stack\/\*)$/;
     const starred = new Set(parts.filter((each) => each.includes('*') && each !== '*'));
     expect([...starred].filter((each) => !known.test(each))).toEqual([]);
     expect(starred.size).toBeGreaterThan(10);
@@ -90,6 +90,7 @@ describe('the resource policies', () => {
       'DeadLetters/Policy': [
         'Deny: sqs:* on DeadLetters by AWS * [Bool aws:SecureTransport false]',
         'sqs:SendMessage on DeadLetters by Service events.amazonaws.com [ArnEquals aws:SourceArn <Sweep/Schedule.Arn>]',
+        'sqs:SendMessage on DeadLetters by Service events.amazonaws.com [ArnEquals aws:SourceArn <Sweep/Collection.Arn>]',
         'sqs:SendMessage on DeadLetters by Service events.amazonaws.com [ArnEquals aws:SourceArn <Gauge/Schedule.Arn>]',
       ],
     });
@@ -120,7 +121,10 @@ describe('the resource policies', () => {
     const invoke = { Action: 'lambda:InvokeFunction' };
     expect(EVERYTHING.all('AWS::Lambda::Permission').map((each) => EVERYTHING.plain(each.Properties))).toEqual([
       { ...invoke, FunctionName: '<Gauge.Arn>', Principal: 'events.amazonaws.com', SourceArn: '<Gauge/Schedule.Arn>' },
-      { ...invoke, FunctionName: '<Sweep.Arn>', Principal: 'events.amazonaws.com', SourceArn: '<Sweep/Schedule.Arn>' },
+      ...['<Sweep/Schedule.Arn>', '<Sweep/Collection.Arn>'].map((SourceArn) => ({
+        ...{ ...invoke, FunctionName: '<Sweep.Arn>' },
+        ...{ Principal: 'events.amazonaws.com', SourceArn },
+      })),
       { ...invoke, FunctionName: '<Api.Arn>', Principal: 'apigateway.amazonaws.com', SourceArn: from('HttpApi') },
       { ...invoke, FunctionName: '<Api.Arn>', Principal: 'apigateway.amazonaws.com', SourceArn: from('JwtHttpApi') },
     ]);
