@@ -28,7 +28,10 @@ export async function evidence(
   const { operator } = await session.openTarget();
   const bundle = await operator.evidence(run, approval);
   if (bundle.encrypted)
-    terminal.printErr([styled('yellow', '! '), 'The run is encrypted, and this file has decrypted content. Keep it secret.']);
+    terminal.printErr([
+      styled('yellow', '! '),
+      'The run is encrypted, and this file has decrypted content. Keep it secret.',
+    ]);
   const text = `${JSON.stringify(bundle, undefined, 2)}\n`;
   if (out === undefined) await terminal.write(text);
   else {
@@ -52,10 +55,25 @@ function writeNewFile(file: string, text: string): void {
 async function checkFile(session: Session, file: string): Promise<ExitCode> {
   const { ok, problems, evidence: bundle } = verifyEvidence(readText(file));
   const { run, approval, tenant, seal, votes, checkpoints, encrypted, proves, doesNotProve, hasMore } = bundle;
-  const result = { ok, problems, tenant, run, approval, seal, checkpoints: checkpoints.length, encrypted, proves, doesNotProve };
+  const result = {
+    ok,
+    problems,
+    tenant,
+    run,
+    approval,
+    seal,
+    checkpoints: checkpoints.length,
+    encrypted,
+    proves,
+    doesNotProve,
+  };
   await printResult(session, result, () => [
     ok
-      ? [styled('green', '✓ '), bold(approval), ` of run "${run}": intact, with ${pluralize(checkpoints.length, 'linked checkpoint')}`]
+      ? [
+          styled('green', '✓ '),
+          bold(approval),
+          ` of run "${run}": intact, with ${pluralize(checkpoints.length, 'linked checkpoint')}`,
+        ]
       : [styled('red', '✗ '), bold(approval), ` of run "${run}": ${pluralize(problems.length, 'problem')}`],
     ...problems.map((problem): Line => ['  ', problem]),
     ...votes.map((vote): Line => ['  ', describeVote(vote)]),
@@ -69,7 +87,8 @@ async function checkFile(session: Session, file: string): Promise<ExitCode> {
 }
 
 const describeVote = ({ by, through, answer, at }: Evidence['votes'][number]): string => {
-  const time = typeof at === 'number' && Number.isFinite(new Date(at).getTime()) ? new Date(at).toISOString() : String(at);
+  const time =
+    typeof at === 'number' && Number.isFinite(new Date(at).getTime()) ? new Date(at).toISOString() : String(at);
   return `${by} voted "${answer}" at ${time}${through === by ? '' : `, as a member of ${through}`}`;
 };
 

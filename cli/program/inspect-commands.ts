@@ -20,7 +20,11 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
         .option('-a, --agent <name>', 'only runs of this agent')
         .option('-o, --owner <owner>', 'only runs of this owner')
         .option('-t, --tag <tag>', 'only runs with this tag')
-        .option('--step <step>', 'only runs that failed, wait or ended at this step: its name, or its number', parseStep)
+        .option(
+          '--step <step>',
+          'only runs that failed, wait or ended at this step: its name, or its number',
+          parseStep,
+        )
         .option('--id <text>', 'only runs whose id contains this text')
         .option('--since <time>', 'only runs updated since: a date, or how long ago, such as 2h', parseTime)
         .option('--until <time>', 'only runs updated before, in the same form', parseTime)

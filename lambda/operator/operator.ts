@@ -220,7 +220,7 @@ export interface ForkInput {
   readonly tags?: readonly string[];
 }
 
-export type { RepeatedStep, RestartPreview } from '../runtime/control/preview-restart.ts';
+export type { RestartPreview } from '../runtime/control/preview-restart.ts';
 
 /** An approval, its run, and the request that followed it. */
 export interface ApprovalInRun {

@@ -147,12 +147,17 @@ describe('waitstate evidence', () => {
     const elsewhere = runIn(freshFolder());
     const checked = await elsewhere(['evidence', '--verify', file], { columns: 200 });
     expect(checked.code).toBe(0);
-    expect(stripVTControlCharacters(checked.out)).toMatch(/user:cho voted "approve" at .*, as a member of group:finance/);
+    expect(stripVTControlCharacters(checked.out)).toMatch(
+      /user:cho voted "approve" at .*, as a member of group:finance/,
+    );
     expect(checked.out).toContain('It does not prove:');
     const text = (await command(['evidence', 'trip-42', 'book'])).out;
     writeFileSync(file, text.replace('"by": "user:cho"', '"by": "user:ann"'));
     const forged = await elsewhere(['evidence', '--verify', file, '--json']);
-    expect([forged.code, forged.json()]).toMatchObject([7, [{ ok: false, problems: [expect.stringContaining('seal')] }]]);
+    expect([forged.code, forged.json()]).toMatchObject([
+      7,
+      [{ ok: false, problems: [expect.stringContaining('seal')] }],
+    ]);
     writeFileSync(file, text.slice(0, 500));
     expect((await elsewhere(['evidence', '--verify', file])).code).toBe(2);
     expect((await elsewhere(['evidence', '--verify', join(folder, 'none')])).code).toBe(2);

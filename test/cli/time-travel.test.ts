@@ -18,7 +18,9 @@ async function chat() {
 describe('waitstate fork', () => {
   it('starts a new run from a checkpoint', async () => {
     const { command } = await chat();
-    const [forked] = (await command(['fork', 'chat-7', '--version', '2', '--id', 'other', '-t', 'x', '-y', '--json'])).json();
+    const [forked] = (
+      await command(['fork', 'chat-7', '--version', '2', '--id', 'other', '-t', 'x', '-y', '--json'])
+    ).json();
     expect(forked).toMatchObject({ run: 'other', from: { run: 'chat-7', version: 2 } });
     expect((await command(['show', 'other', '--json'])).json()).toMatchObject([{ status: 'READY', tags: ['x'] }]);
     const taken = await command(['fork', 'chat-7', '--id', 'other', '--json']);
@@ -185,7 +187,9 @@ describe('before a rewind or fork that runs steps again', () => {
     const args = action === 'rewind' ? ['rewind', 'trip-42', '3'] : ['fork', 'trip-42', '--version', '3'];
     const declined = await command(args, { input: 'n', columns: 100 });
     expect(declined.code).toBe(1);
-    expect(stripVTControlCharacters(declined.err)).toMatch(/! 2 steps will run again:\n +pay \(step, is not undone first\)\n +book seat \(step\)/);
+    expect(stripVTControlCharacters(declined.err)).toMatch(
+      /! 2 steps will run again:\n +pay \(step, is not undone first\)\n +book seat \(step\)/,
+    );
     expect((await command(['runs', '--json'])).json()).toHaveLength(1);
     const refused = await command([...args, '--json']);
     expect([refused.code, refused.error().message]).toEqual([2, expect.stringContaining('"pay", "book seat"')]);

@@ -281,8 +281,12 @@ describe('an action on a run', () => {
     const fork = `${PATHS.ofRun('trip', 'fork')}?version=${version}`;
     const { page } = await get(fork);
     expect(textOf(page)).toMatch(/Recorded results .*search flights step 1200 .*hotel step failed: .*State \(JSON\)/);
-    expect(textOf(page)).toContain('another state changes only code after this checkpoint. To change what the agent did before, edit the results above.');
-    expect(textOf((await get(fork.replace('/fork', '/rewind'))).page)).toContain('To change what the agent did before, fork the run');
+    expect(textOf(page)).toContain(
+      'another state changes only code after this checkpoint. To change what the agent did before, edit the results above.',
+    );
+    expect(textOf((await get(fork.replace('/fork', '/rewind'))).page)).toContain(
+      'To change what the agent did before, fork the run',
+    );
     expect(page).toMatch(/name="result-0-id" value="search flights"/);
     const same = { version: `${version}`, 'result-0-id': 'search flights', 'result-1-id': 'hotel', state: state(page) };
     expect(await post(PATHS.ofRun('trip', 'fork'), { ...same, 'result-0': '900', id: 'cheap' })).toMatchObject({

@@ -52,25 +52,33 @@ function findingsIn(templates: Readonly<Record<string, object>>): readonly strin
 }
 
 describe.skipIf(program === undefined)('cfn-lint', () => {
-  it('finds nothing in any template', () => {
-    const [plain, options, existing] = [stackOf(), stackOf(), stackOf()];
-    grantAll(withAgents(plain), plain);
-    withAgents(options, allOptions(options));
-    withAgents(existing, existingResources(existing));
-    const example = { email: 'ops@example.com', operators: 'Admin', model: 'eu.example.model', disposable: true };
-    const app = new ExampleStack(testApp(), 'Waitstate', example);
-    const templates = Object.entries({ plain, options, existing, app }).map(([name, stack]) => [
-      name,
-      new StackTemplate(stack).template,
-    ]);
-    expect(findingsIn(Object.fromEntries(templates))).toEqual([]);
-  }, TIMEOUT_MS);
+  it(
+    'finds nothing in any template',
+    () => {
+      const [plain, options, existing] = [stackOf(), stackOf(), stackOf()];
+      grantAll(withAgents(plain), plain);
+      withAgents(options, allOptions(options));
+      withAgents(existing, existingResources(existing));
+      const example = { email: 'ops@example.com', operators: 'Admin', model: 'eu.example.model', disposable: true };
+      const app = new ExampleStack(testApp(), 'Waitstate', example);
+      const templates = Object.entries({ plain, options, existing, app }).map(([name, stack]) => [
+        name,
+        new StackTemplate(stack).template,
+      ]);
+      expect(findingsIn(Object.fromEntries(templates))).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
 
-  it('finds a policy that allows an unknown effect', () => {
-    const stack = stackOf();
-    withAgents(stack, {}, []);
-    const { template } = new StackTemplate(stack);
-    const text = JSON.stringify(template).replace('"Effect":"Allow"', '"Effect":"Permit"');
-    expect(findingsIn({ broken: JSON.parse(text) })).toEqual([expect.stringContaining("'Permit' is not one of")]);
-  }, TIMEOUT_MS);
+  it(
+    'finds a policy that allows an unknown effect',
+    () => {
+      const stack = stackOf();
+      withAgents(stack, {}, []);
+      const { template } = new StackTemplate(stack);
+      const text = JSON.stringify(template).replace('"Effect":"Allow"', '"Effect":"Permit"');
+      expect(findingsIn({ broken: JSON.parse(text) })).toEqual([expect.stringContaining("'Permit' is not one of")]);
+    },
+    TIMEOUT_MS,
+  );
 });

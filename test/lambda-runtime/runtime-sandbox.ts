@@ -7,9 +7,12 @@ import { openRuntimeApi, type Report } from './runtime-api.ts';
 const CLIENT = fileURLToPath(new URL('./node_modules/aws-lambda-ric/index.mjs', import.meta.url));
 const PRELOAD = new URL('./preload.mjs', import.meta.url).href;
 
+// Lambda sends a trace id also for functions that are not traced.
+const TRACE_ID = 'Root=1-67891233-abcdef012345678912345678;Sampled=0';
+
 /** Runs a function with AWS's runtime interface client, which loads and calls it as in Lambda. Every start is cold. */
 export const openRuntimeSandbox = ({ folder, environment, timeoutSeconds }: Program): Sandbox => ({
-  async invoke(event, { awsRequestId, invokedFunctionArn, traceId }, aheadMs = 0) {
+  async invoke(event, { awsRequestId, invokedFunctionArn }, aheadMs = 0) {
     const api = await openRuntimeApi();
     const child = spawn(process.execPath, ['--import', PRELOAD, CLIENT], {
       cwd: folder,
@@ -33,7 +36,7 @@ export const openRuntimeSandbox = ({ folder, environment, timeoutSeconds }: Prog
       return { kind: 'error', headers: {}, body: { errorType: 'Runtime.ExitError', errorMessage } };
     });
     const deadline = Date.now() + aheadMs + timeoutSeconds * 1000;
-    const invocation = { requestId: awsRequestId, deadline, arn: invokedFunctionArn, traceId, event };
+    const invocation = { requestId: awsRequestId, deadline, arn: invokedFunctionArn, traceId: TRACE_ID, event };
     const report = await Promise.race([api.invoke(invocation), closed]);
     child.kill();
     await closed;

@@ -67,10 +67,7 @@ describe('the step at which a run failed', () => {
 
   it('is the failed step when another branch completes a step after it', async () => {
     const { world, found } = await failedRun((ctx) =>
-      ctx.all('both', [
-        (branch) => branch.step('slow', () => ticks(60)),
-        (branch) => branch.step('quick', fail, ONCE),
-      ]),
+      ctx.all('both', [(branch) => branch.step('slow', () => ticks(60)), (branch) => branch.step('quick', fail, ONCE)]),
     );
     await world.start({}, { id: 'late' });
     expect(await found('quick')).toEqual(['late']);

@@ -61,7 +61,10 @@ describe('a preview of a rewind or fork', () => {
       name: 'steps',
       async run(ctx) {
         for (const name of ['a', 'b', 'c']) await ctx.step(name, () => void ran.push(name));
-        await ctx.all('both', [(one) => one.step('d', () => void ran.push('d')), (two) => two.step('e', () => void ran.push('e'))]);
+        await ctx.all('both', [
+          (one) => one.step('d', () => void ran.push('d')),
+          (two) => two.step('e', () => void ran.push('e')),
+        ]);
       },
     });
     for (const version of [2, 3, 4, 5]) {
@@ -88,7 +91,12 @@ describe('a preview of a rewind or fork', () => {
     const world = testAgents(turns);
     await world.start({}, { id: 'turning' });
     const preview = await world.agent.run('turning').previewRestart(2);
-    expect(preview.steps.map(({ id }) => id.replace(/^turn \d+\//, ''))).toEqual(['step 0', 'step 1', 'step 2', 'step 3']);
+    expect(preview.steps.map(({ id }) => id.replace(/^turn \d+\//, ''))).toEqual([
+      'step 0',
+      'step 1',
+      'step 2',
+      'step 3',
+    ]);
     expect(preview.stateChanges).toBe('everything');
   });
 

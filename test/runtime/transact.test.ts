@@ -461,9 +461,11 @@ describe('transact', () => {
           run: async (ctx) => {
             const errors: unknown[] = [];
             for (const [i, each] of options.entries())
-              await ctx.step(`write ${i}`, () => i, each).catch(({ code, message, result }) => {
-                errors.push({ code, message, result });
-              });
+              await ctx
+                .step(`write ${i}`, () => i, each)
+                .catch(({ code, message, result }) => {
+                  errors.push({ code, message, result });
+                });
             return errors;
           },
         },

@@ -52,7 +52,10 @@ function describeSteps({ steps, hasMore }: RestartPreview): string {
 }
 
 /** What another state cannot change, and what to do instead. */
-function stateNotes({ stateChanges, replaceableResults }: RestartPreview, action: 'rewind' | 'fork'): readonly string[] {
+function stateNotes(
+  { stateChanges, replaceableResults }: RestartPreview,
+  action: 'rewind' | 'fork',
+): readonly string[] {
   const [first] = replaceableResults;
   const instead =
     first === undefined
@@ -62,6 +65,8 @@ function stateNotes({ stateChanges, replaceableResults }: RestartPreview, action
         : ` To change what the agent did before, fork the run and replace a result: waitstate fork --result '${first}=JSON'.`;
   if (stateChanges === 'nothing') return [`The agent has no state, so another state changes nothing.${instead}`];
   if (stateChanges === 'later code')
-    return [`The agent replays its recorded results, so another state changes only code after the checkpoint.${instead}`];
+    return [
+      `The agent replays its recorded results, so another state changes only code after the checkpoint.${instead}`,
+    ];
   return [];
 }

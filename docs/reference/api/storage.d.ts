@@ -66,7 +66,7 @@ export interface RecordStore {
   readonly maxInlineBytes: number;
   readonly compressesSmallBodies: boolean;
   readonly supportsForeignWrites?: boolean;
-  ownsTable?(name: string): boolean;
+  readonly table?: string;
   readonly removesExpired?: boolean;
   clockAheadMs(): number | undefined;
   read(partition: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;

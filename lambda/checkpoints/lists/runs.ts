@@ -1,8 +1,8 @@
 import { isWaitstateError } from '../../core/errors.ts';
 import { escapeId, parsePartition } from '../../core/ids.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
-import { operationName } from '../../core/operation-name.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
+import { operationName } from '../../core/operation-name.ts';
 import { STATUSES, type Status } from '../../core/status.ts';
 import { toDuration } from '../../core/to-duration.ts';
 import { HEAD_KEY, SHARDS, shardGroup, tenantGroup, timeOrder } from '../../storage/keys.ts';

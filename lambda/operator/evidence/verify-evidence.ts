@@ -40,7 +40,8 @@ function checkShown({ shown, request, encrypted }: Evidence): readonly string[] 
 
 function checkStatements({ encrypted, proves, doesNotProve }: Evidence): readonly string[] {
   const expected = statements(encrypted);
-  const isExpected = JSON.stringify([proves, doesNotProve]) === JSON.stringify([expected.proves, expected.doesNotProve]);
+  const isExpected =
+    JSON.stringify([proves, doesNotProve]) === JSON.stringify([expected.proves, expected.doesNotProve]);
   return isExpected ? [] : ['The statements about what the file proves are not those of this version of Waitstate.'];
 }
 
@@ -112,8 +113,7 @@ const isListOf =
 const hasFields =
   (checks: Readonly<Record<string, Check>>): Check =>
   (value) =>
-    isObject(value) &&
-    Object.entries(checks).every(([field, is]) => is((value as Record<string, unknown>)[field]));
+    isObject(value) && Object.entries(checks).every(([field, is]) => is((value as Record<string, unknown>)[field]));
 
 const CHECKS: Readonly<Record<string, Check>> = {
   createdAt: isText,

@@ -73,9 +73,7 @@ export async function previewRestart(
   // A rewind also runs completed steps again that were undone since.
   const isKept = (id: string): boolean => hasSettled(before.get(id) ?? {}) && !(action === 'rewind' && undone.has(id));
   const { steps, hasMore } = await recordedSteps(at, version);
-  const known = [...after]
-    .filter(([id, entry]) => hasEffect(id, entry, before))
-    .toSorted(byCompletion);
+  const known = [...after].filter(([id, entry]) => hasEffect(id, entry, before)).toSorted(byCompletion);
   // Steps that are no longer in the journal completed before those that are.
   const ids = new Set([...steps.filter((id) => !after.has(id)), ...known.map(([id]) => id)]);
   const toStep = (id: string): RepeatedStep => {
