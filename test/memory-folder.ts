@@ -5,8 +5,8 @@ import { join } from 'node:path';
 const NEEDED_BYTES = 1024 ** 3;
 
 /**
- * A new folder in memory, or on disk where there is no such memory, such as in a small container. For tests that are not
- * about disks: a disk takes its time to confirm each write.
+ * A new folder in memory, or on disk if too little memory is free, as in a small container. It is for tests that are not
+ * about disks, because a disk takes its time to confirm each write.
  */
 export const memoryFolder = (): string => mkdtempSync(join(hasMemoryDisk() ? '/dev/shm' : tmpdir(), 'waitstate-'));
 

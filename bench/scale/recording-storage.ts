@@ -44,16 +44,18 @@ export function recordingStorage({ records, payloads }: Storage, memoryMB: numbe
   let ledger = newLedger();
   let taken = 0;
   let freeAt = 0;
+  let hasResponded = false;
 
   async function request<T>(service: Service, work: () => Promise<T>): Promise<T> {
     add(ledger.requests, service);
     // Responses are awaited concurrently, but one processor sends requests one after the other.
     freeAt = Math.max(freeAt, time.now()) + (PROCESSOR_MS * PROCESSOR_MB) / memoryMB;
     await time.pass(freeAt - time.now() + LATENCY_MS[service]);
+    hasResponded ||= service === 'dynamodb';
     return work();
   }
 
-  const recorder: Recorder = { request, ledger: () => ledger };
+  const recorder: Recorder = { request, ledger: () => ledger, hasResponded: () => hasResponded };
   return {
     request,
     take() {
@@ -72,11 +74,13 @@ export function recordingStorage({ records, payloads }: Storage, memoryMB: numbe
 interface Recorder {
   readonly request: RecordingStorage['request'];
   readonly ledger: () => OpenLedger;
+  /** Whether DynamoDB has responded: before that, its time is not known. */
+  readonly hasResponded: () => boolean;
 }
 
 function recordingRecords(
   records: RecordStore,
-  { request, ledger }: Recorder,
+  { request, ledger, hasResponded }: Recorder,
   streamed: (at: RecordKey, item: Item | undefined) => void,
 ): RecordStore {
   const rules = capacityRules();
@@ -108,6 +112,7 @@ function recordingRecords(
   return {
     ...records,
     removesExpired: true,
+    clockAheadMs: () => (hasResponded() ? 0 : undefined),
     read: (partition, keys) =>
       request('dynamodb', async () => {
         const found = await records.read(partition, keys);

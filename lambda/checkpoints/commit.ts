@@ -171,7 +171,7 @@ export async function commitCheckpoint(
         failedSideWrites.delete(-1);
         if (failedSideWrites.size > 0) throw new ConditionFailedError(failedSideWrites, error);
         if (naming && !naming.replace) {
-          (await import('./check-name-is-free.ts')).checkNameIsFree(at, record, error.found.get(sideIndex - 1));
+          (await import('./lists/check-name-is-free.ts')).checkNameIsFree(at, record, error.found.get(sideIndex - 1));
           naming = { ...naming, replace: true };
         }
       }

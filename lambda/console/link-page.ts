@@ -4,7 +4,7 @@ import type { LinkedApproval } from '../operator/operator.ts';
 import { approvalDetails } from './approvals/approval-details.ts';
 import { type DecideFormValues, decideForm } from './approvals/decide-form.ts';
 import { outcome } from './approvals/outcome.ts';
-import { peopleSection } from './approvals/people.ts';
+import { ownVote, peopleSection } from './approvals/people.ts';
 import { type Html, html } from './markup.ts';
 import { type ProblemSummary, problemNotice } from './notice.ts';
 import { page } from './page.ts';
@@ -26,7 +26,7 @@ export interface LinkPageOptions {
 export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
   const { approval, person, run, followUp } = link;
   const { token, problem, formValues, wasJustDecided = false, now } = options;
-  const canDecide = approval.status === 'PENDING' && !approval.votes.some(({ by }) => by === person);
+  const canDecide = approval.status === 'PENDING' && !ownVote(approval, person);
   const payloadUrl = (id: string) => `/approvals/${encodeURIComponent(token)}/payloads/${encodePathId(id)}`;
   const mayChange = approval.status === 'PENDING' || !hasEnded(run.status);
   return page({

@@ -65,11 +65,14 @@ describeOnEachStorage('the token of an approval link', (open) => {
     expect(await scene.answer(token, 'approve', { comment: 'first' })).toMatchObject({ status: 200 });
     await scene.settle();
     const recorded = await scene.record('bill 1');
-    for (const more of [{}, { comment: 'second' }, { edits: { price: 0 } }]) {
+    for (const more of [{}, { comment: 'second' }]) {
       const { status, approval: returned } = await scene.answer(token, 'approve', more);
       expect({ status, returned }).toEqual({ status: 200, returned: JSON.parse(JSON.stringify(recorded)) });
       expect(await scene.answer(token, 'reject', more)).toMatchObject({ status: 409, code: 'APPROVAL_DECIDED' });
     }
+    // The same answer with changes is another decision.
+    const changed = await scene.answer(token, 'approve', { edits: { price: 0 } });
+    expect(changed).toMatchObject({ status: 409, code: 'APPROVAL_DECIDED' });
     expect(await scene.submit(token, 'approve')).toMatchObject({ status: 303 });
     expect(await scene.submit(token, 'reject')).toMatchObject({ status: 409 });
     await scene.settle();

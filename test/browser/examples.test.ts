@@ -56,6 +56,10 @@ describe('a new user', () => {
     expect(JSON.parse(await bob.getByLabel(/\(JSON\)/).inputValue())).toEqual(facts);
     await bob.getByLabel(/\(JSON\)/).fill('{ "amount": 40 }');
     await press(bob, 'Approve');
+    await expectText(bob, /You approved this.*1 more approval needed/s);
+    await expectText(ann, /user:bob proposes these changes.*amount.*80.*40/s);
+    await press(ann, 'Approve');
+    await expectText(ann, /The run has ended:\s*Succeeded/);
     await expectText(bob, /The run has ended:\s*Succeeded/);
     expect((await scene.api(runPath(run))).json.result).toMatchObject({ refunded: true, paid: 40 });
   });

@@ -123,7 +123,7 @@ describe('the command', () => {
 
   it('has all documented subcommands', () => {
     expect(commands.map((command) => command.name()).toSorted()).toEqual(
-      'approvals approve cancel completion console dev diff doctor export fork history prune reject remind retry rewind runs show signal start state verify withdraw'.split(
+      'approvals approve cancel completion console dev diff doctor evidence export fork history prune reject remind retry rewind runs show signal start state verify withdraw'.split(
         ' ',
       ),
     );

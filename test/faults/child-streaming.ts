@@ -7,7 +7,7 @@ import { checkpointStore } from '../../lambda/embedded.ts';
 const [, , folder = '', megabytes = '', encrypted = ''] = argv;
 const MEGABYTE = 1 << 20;
 
-// Measured again and again: the `maxRSS` of a process also counts the memory of the process that started it.
+// Sampled, because the `maxRSS` of a process also counts the memory of the process that started it.
 let peak = 0;
 const measure = (): void => {
   peak = Math.max(peak, memoryUsage.rss());

@@ -29,6 +29,7 @@ async function decided(options: Parameters<typeof testAgents>[1] = {}) {
   const run = await world.start({}, { id: 'refund-1' });
   await run.approve('refund', { by: 'user:ann', comment: 'The parcel never arrived.' });
   await run.approve('refund', { by: 'user:cho', groups: ['group:finance'], edits: { amount: 600 } });
+  await run.approve('refund', { by: 'user:ann' });
   return { world, operator: createOperator(world.agent.runtime) };
 }
 
@@ -76,6 +77,7 @@ describe('the evidence of an approval', () => {
       votes: [
         { by: 'user:ann', through: 'user:ann', answer: 'approve', comment: 'The parcel never arrived.' },
         { by: 'user:cho', as: 'group:finance', through: 'group:finance', answer: 'approve', edits: { amount: 600 } },
+        { by: 'user:ann', through: 'user:ann', answer: 'approve', proposal: expect.any(String) },
       ],
     });
     expect(evidence.checkpoints.map(({ step }) => step)).toContain('refund');

@@ -33,7 +33,9 @@ export async function decide(at: RunContext, input: DecideInput, known?: FoundAp
   const found = known ?? (await findApproval(at, input.approval));
   const decided = await changeApproval(found, async (current) => {
     const { meta } = current.approval;
-    const now = applyTimeouts(meta, at.now());
+    // One time for the whole decision: it cannot be in time here and late below.
+    const time = at.now();
+    const now = applyTimeouts(meta, time);
     const allowed = await matchVoter(current, now, input);
     // The expiry is written before the decision is refused, so that the next reader does not find it pending.
     expired = meta.status === 'PENDING' && now.status === 'EXPIRED' ? now : undefined;
@@ -47,7 +49,7 @@ export async function decide(at: RunContext, input: DecideInput, known?: FoundAp
         ? hashProposal(cipher, meta.contentHash, edits)
         : currentProposal(meta);
     const membership = allowed.as !== undefined && input.membership === 'stated' ? input.membership : undefined;
-    const vote = { by, ...allowed, answer, at: at.now(), ...omitUndefined({ content, proposal, membership }) };
+    const vote = { by, ...allowed, answer, at: time, ...omitUndefined({ content, proposal, membership }) };
     const voted = castVote(meta, vote);
     if (content !== undefined) checkVotesSize(voted);
     return voted;

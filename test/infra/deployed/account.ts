@@ -73,6 +73,7 @@ export async function openAccount(
     roles,
     accountId,
     ownerOf: (key) => keys.get(key),
+    now: () => Date.now() + aheadMs,
     services: {
       cloudformation: cloudFormation(deployed),
       dynamodb: dynamodb(engines.dynamodb, storage.tables, region),

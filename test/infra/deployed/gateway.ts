@@ -25,13 +25,15 @@ export interface GatewayOptions {
   readonly roles: Roles;
   readonly ownerOf: (accessKeyId: string) => KeyOwner | undefined;
   readonly accountId: string;
+  /** The time of the account. */
+  readonly now: () => number;
 }
 
 /**
  * All AWS services at one address. The access key in the signature identifies the caller, and requests that its role
  * does not allow are denied as in AWS. The signature itself is not verified.
  */
-export async function openGateway({ services, roles, ownerOf, accountId }: GatewayOptions) {
+export async function openGateway({ services, roles, ownerOf, accountId, now }: GatewayOptions) {
   const calls: RecordedCall[] = [];
   const faults: unknown[] = [];
 
@@ -52,7 +54,8 @@ export async function openGateway({ services, roles, ownerOf, accountId }: Gatew
   const server = createServer(async (request, response) => {
     try {
       const { status, headers, body } = await handle(await callOf(request));
-      response.writeHead(status, headers).end(body);
+      // The services share the clock of the account, which a story may move ahead.
+      response.writeHead(status, { ...headers, date: new Date(now()).toUTCString() }).end(body);
     } catch (error) {
       faults.push(error);
       response.writeHead(500).end();

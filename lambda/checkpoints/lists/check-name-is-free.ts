@@ -1,7 +1,7 @@
-import { WaitstateError } from '../core/errors.ts';
-import type { StoredRecord } from '../storage/ports.ts';
-import type { RunContext } from './context.ts';
-import { type CheckpointRecord, readName } from './format/records.ts';
+import { WaitstateError } from '../../core/errors.ts';
+import type { StoredRecord } from '../../storage/ports.ts';
+import type { RunContext } from '../context.ts';
+import { type CheckpointRecord, readName } from '../format/records.ts';
 
 /** Throws NAME_TAKEN unless the checkpoint that has the name was pruned. */
 export function checkNameIsFree(at: RunContext, { meta }: CheckpointRecord, holder: StoredRecord | undefined): void {
