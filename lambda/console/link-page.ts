@@ -22,12 +22,14 @@ export interface LinkPageOptions {
   readonly now: Date;
 }
 
-/** The page of an approval link: the request, the form, and later the outcome. The form posts to the same URL. */
+/** The page of an approval link: the request, the form, and later the outcome. The form posts to its path. */
 export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
   const { approval, person, run, followUp } = link;
   const { token, problem, formValues, wasJustDecided = false, now } = options;
   const canDecide = approval.status === 'PENDING' && !ownVote(approval, person);
-  const payloadUrl = (id: string) => `/approvals/${encodeURIComponent(token)}/payloads/${encodePathId(id)}`;
+  // Without the query, which says that the reader has decided: they may decide again on proposed changes.
+  const path = `/approvals/${encodeURIComponent(token)}`;
+  const payloadUrl = (id: string) => `${path}/payloads/${encodePathId(id)}`;
   const mayChange = approval.status === 'PENDING' || !hasEnded(run.status);
   return page({
     title: `${wasJustDecided ? 'Decided: ' : ''}${plainText(approval.title)}`,
@@ -37,6 +39,6 @@ export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
 ${outcome(approval, run, { person, followUp, now })}
 ${approvalDetails(approval, { payloadUrl }, now)}
 ${peopleSection(approval, now)}
-${canDecide ? decideForm(approval, { as: person }, formValues) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}`,
+${canDecide ? decideForm(approval, { as: person }, formValues, path) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}`,
   });
 }

@@ -47,7 +47,7 @@ describe('the page of an approval link', () => {
     expect(textOf(page)).toMatch(
       /travel requests approval · run trip-42 Book for \$1,200\? Requested 3 h ago \( 1 May 2026, 09:00 UTC \) Decide by in 21 h/,
     );
-    expect(page).toContain('<form method="post" class="stack">');
+    expect(page).toContain(`<form method="post" action="/approvals/${TOKEN}" class="stack">`);
     expect(page).toContain('<input type="hidden" name="contentHash" value="abc123">');
     for (const answer of ['approve', 'reject']) expect(page).toContain(`name="answer" value="${answer}"`);
     expect(textOf(page)).toContain('You decide as user:ann');
@@ -56,7 +56,7 @@ describe('the page of an approval link', () => {
   it('leaks its URL to nobody, and has no link that needs a login', () => {
     const page = shown();
     expect(page).toContain('<meta name="referrer" content="no-referrer">');
-    expect(page.split(TOKEN)).toHaveLength(3);
+    expect(page.split(TOKEN)).toHaveLength(4);
     expect(page).toContain(`src="/approvals/${TOKEN}/payloads/p1"`);
     expect(page).not.toContain('/console');
   });

@@ -29,10 +29,15 @@ interface Choice {
 }
 
 /** The form that submits a decision. It carries the hash of what is shown, and works without JavaScript. */
-export function decideForm(approval: ApprovalDocument, answering: Deciders, given: DecideFormValues = {}): Html {
+export function decideForm(
+  approval: ApprovalDocument,
+  answering: Deciders,
+  given: DecideFormValues = {},
+  action?: string,
+): Html {
   return html`<section class="card" aria-labelledby="answer" data-key="form" data-quiet data-rev="form ${approval.contentHash}">
 <h2 id="answer">Your decision</h2>
-<form method="post" class="stack">
+<form method="post"${action !== undefined && html` action="${action}"`} class="stack">
 <input type="hidden" name="contentHash" value="${approval.contentHash}">
 ${'as' in answering ? html`<p class="hint">You decide as ${userText(answering.as)}.</p>` : choice(answering, given)}
 <div><label for="comment">Comment <span class="quiet">(optional)</span></label>

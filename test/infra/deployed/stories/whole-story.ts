@@ -79,13 +79,28 @@ export function wholeStory(): void {
       });
       expect(json.statusCode).toBe(200);
       await account.flow();
+      // The approval of ann does not cover the changes of bob.
+      const { approval } = JSON.parse(json.body) as { approval: { contentHash: string } };
+      expect(approval).toMatchObject({ status: 'PENDING', proposal: { by: 'user:bob', edits: { amount: 50 } } });
+      const again = await account.http({
+        method: 'POST',
+        url: ann.text,
+        body: JSON.stringify({ answer: 'approve', contentHash: approval.contentHash }),
+        headers: { 'content-type': 'application/json' },
+      });
+      expect(again.statusCode).toBe(200);
+      await account.flow();
       const run = await api(account, 'GET', '/api/runs/r-1', callerOf(account, 'Viewer'));
       expect(run.json).toMatchObject({ status: 'SUCCEEDED', result: { refunded: true, paid: 50 } });
       expect(await exampleRows(account, 'bank')).toMatchObject([{ what: 'refund of o-17', amount: 50 }]);
       // The transaction that recorded the payment wrote these rows, too.
       expect(await exampleRows(account, 'receipts')).toMatchObject([{ key: 'r-1', paid: 50, order: { id: 'o-17' } }]);
       expect(await exampleRows(account, 'stock')).toMatchObject([{ key: 'Headphones', returned: 1 }]);
-      expect(account.sent.events.map(({ type }) => type)).toEqual(['Approval Requested', 'Run Succeeded']);
+      expect(account.sent.events.map(({ type }) => type)).toEqual([
+        'Approval Requested',
+        'Approval Changed',
+        'Run Succeeded',
+      ]);
     });
 
     it('leaves no link, token or comment in logs, messages and events', () => {
