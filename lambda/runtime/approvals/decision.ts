@@ -4,6 +4,21 @@ import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Decision } from '../definition/agent-context.ts';
 import { readVotes } from './approval-content.ts';
 import type { Approval } from './approval-meta.ts';
+import { readApprovals } from './approval-records.ts';
+
+/** Reads the decisions on approvals, by id; pending approvals have none. */
+export async function readDecisions(
+  at: RunContext,
+  cipher: RunCipher,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, RecordedDecision>> {
+  const decisions = new Map<string, RecordedDecision>();
+  for (const approval of await readApprovals(at, ids)) {
+    const decision = toDecision(at, cipher, approval);
+    if (decision) decisions.set(approval.id, decision);
+  }
+  return decisions;
+}
 
 /**
  * The decision on an approval, as the agent gets it; undefined while the approval is pending. Only the recorded status

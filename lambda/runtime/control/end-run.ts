@@ -9,7 +9,6 @@ import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
-import { readApprovals, withdrawApprovalWrites } from '../approvals/approval-records.ts';
 import { appendEntries, rawEntries } from '../journal/append-entries.ts';
 import { needsCleanup } from '../journal/entries.ts';
 import { wakeParentWrites } from '../wake/events.ts';
@@ -86,6 +85,7 @@ export async function withdrawWritesById(
   reason: string,
 ): Promise<readonly Write[]> {
   if (ids.length === 0) return [];
+  const { readApprovals, withdrawApprovalWrites } = await import('../approvals/approval-records.ts');
   const writes = withdrawApprovalWrites(at, await readApprovals(at, ids), reason);
   // A commit is limited to 100 writes. Inbox entries that remain belong to approvals that have ended, and are not
   // shown.

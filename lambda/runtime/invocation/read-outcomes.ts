@@ -2,8 +2,6 @@ import { loadCheckpoint, type RunCipher, type RunContext, toCheckpoint } from '.
 import { isWaitstateError, RUN_GONE_CODES } from '../../core/errors.ts';
 import { toPartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
-import { readApprovals } from '../approvals/approval-records.ts';
-import { toDecision } from '../approvals/decision.ts';
 import { CURSOR_ID, type Entry, entryOf, hasSettled, resultOrError } from '../journal/entries.ts';
 import { EventLog, NO_EVENTS } from '../wake/events.ts';
 import type { Outcomes, SettledWaits } from './settle.ts';
@@ -38,11 +36,7 @@ export async function readOutcomes(
   const approvals = entries.flatMap((entry) =>
     entry.kind === 'approval' && entry.decided === undefined ? [entry.approval] : [],
   );
-  const decisions = new Map<string, unknown>();
-  for (const approval of approvals.length > 0 ? await readApprovals(at, approvals) : []) {
-    const decision = toDecision(at, cipher, approval);
-    if (decision) decisions.set(approval.id, decision);
-  }
+  const decisions = await readDecisions(at, cipher, approvals);
   const ended = new Set(events.childEnds.map(({ child }) => child));
   const children = new Map<string, Pick<Entry, 'value' | 'error'>>();
   for (const entry of entries) {
@@ -71,6 +65,16 @@ export async function readOutcomes(
       return [CURSOR_ID, cursorEntry(numbers, new Set([...usedBefore, ...usedNow]), cursor)];
     },
   };
+}
+
+async function readDecisions(
+  at: RunContext,
+  cipher: RunCipher,
+  approvals: readonly string[],
+): Promise<ReadonlyMap<string, unknown>> {
+  if (approvals.length === 0) return new Map();
+  const { readDecisions: read } = await import('../approvals/decision.ts');
+  return read(at, cipher, approvals);
 }
 
 /** The child runs whose end is recorded. */

@@ -19,39 +19,35 @@ interface FactsChange {
   readonly after: unknown;
 }
 
-/** Implements `ctx.approval`. */
-export async function approval<Edits>(
+/** Runs `ctx.approval` under the id of its operation. */
+export async function runApproval<Edits>(
   invocation: Invocation,
   scope: Scope,
+  id: string,
   name: string,
   options: ApprovalOptions<Edits>,
 ): Promise<Decision<Edits>> {
-  invocation.checkCall('ctx.approval', scope);
   checkApprovalRequest(toApprovalRequest(options, options.facts));
   const { maxRequests = 3, recheck } = options;
   if (!Number.isSafeInteger(maxRequests) || maxRequests < 1)
     throw invalidInput('`maxRequests`', 'a whole number from 1', maxRequests);
   if (recheck && !options.facts) throw invalidInput('`recheck`', 'given together with `facts`', 'no facts');
-  const identity = scope.enter(name, options.key);
-  return invocation.runOperation(identity, async () => {
-    const { id } = identity;
-    let entry = invocation.recorded(id, 'approval');
-    for (;;) {
-      if (entry && hasSettled(entry)) {
-        invocation.markReached(id);
-        return decisionOrThrow<Edits>(invocation, id, entry);
-      }
-      await invocation.begin(scope, id);
-      if (!entry && invocation.pendingWaits.countByStatus('WAITING_FOR_APPROVAL') >= MAX_PENDING_APPROVALS)
-        throw agentMisuse(
-          `A run can have at most ${MAX_PENDING_APPROVALS} pending approvals. Combine several requests into one approval.`,
-        );
-      if (!entry) entry = await requestApproval(invocation, id, name, options, 1, undefined);
-      else if (entry.decided === undefined)
-        entry = await invocation.pendingWaits.waitFor(id, entry, 'WAITING_FOR_APPROVAL');
-      else entry = await recheckDecision(invocation, scope, id, name, options, entry, maxRequests);
+  let entry = invocation.recorded(id, 'approval');
+  for (;;) {
+    if (entry && hasSettled(entry)) {
+      invocation.markReached(id);
+      return decisionOrThrow<Edits>(invocation, id, entry);
     }
-  });
+    await invocation.begin(scope, id);
+    if (!entry && invocation.pendingWaits.countByStatus('WAITING_FOR_APPROVAL') >= MAX_PENDING_APPROVALS)
+      throw agentMisuse(
+        `A run can have at most ${MAX_PENDING_APPROVALS} pending approvals. Combine several requests into one approval.`,
+      );
+    if (!entry) entry = await requestApproval(invocation, id, name, options, 1, undefined);
+    else if (entry.decided === undefined)
+      entry = await invocation.pendingWaits.waitFor(id, entry, 'WAITING_FOR_APPROVAL');
+    else entry = await recheckDecision(invocation, scope, id, name, options, entry, maxRequests);
+  }
 }
 
 function decisionOrThrow<Edits>({ failedOperations }: Invocation, id: string, entry: ApprovalEntry): Decision<Edits> {

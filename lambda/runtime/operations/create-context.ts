@@ -13,7 +13,7 @@ import type { EditedState } from '../invocation/edited-state.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import type { Entry, SmallEntry } from '../journal/entries.ts';
 import type { Scope } from '../journal/identity.ts';
-import { approval } from './approval-operation.ts';
+import { approval } from './approval.ts';
 import { branches } from './branches.ts';
 import { recordEntry, step } from './step.ts';
 import { tool } from './tool.ts';
