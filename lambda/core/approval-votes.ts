@@ -26,10 +26,13 @@ export const groupsOf = (members: GroupMembers, person: string): readonly string
 export const currentProposal = ({ votes }: Voted): string | undefined =>
   votes.findLast(({ proposes }) => proposes)?.proposal;
 
-/** The votes for what is decided on now: an approval of anything else does not count. */
+/** The votes for what is decided on now: the newest of each person, unless it approves anything else. */
 export function currentVotes(meta: Voted): readonly Vote[] {
   const proposal = currentProposal(meta);
-  return meta.votes.filter((vote) => vote.answer === 'reject' || vote.proposal === proposal);
+  const newest = new Map(meta.votes.map((vote) => [vote.by, vote]));
+  return meta.votes.filter(
+    (vote) => newest.get(vote.by) === vote && (vote.answer === 'reject' || vote.proposal === proposal),
+  );
 }
 
 /** Whether a person has voted on what is decided on now. */

@@ -73,6 +73,22 @@ describe('a vote', () => {
       expect(castVote(next, { ...vote('user:ann', 'reject'), proposal: '78' })).toMatchObject({ status: 'REJECTED' });
     });
 
+    test('counts once for a person who proposes the same changes again', () => {
+      const back = castVote(castVote(proposed, propose('user:cho', '78')), propose('user:bob', '79'));
+      expect(back).toMatchObject({ status: 'PENDING' });
+      expect(currentVotes(back)).toMatchObject([{ by: 'user:bob', proposes: true }]);
+      expect(castVote(back, propose('user:cho', '79'))).toMatchObject({ status: 'APPROVED' });
+    });
+
+    test('counts for the newest proposal that its voter approved, not for one that they left', () => {
+      const moved = castVote(castVote(open, propose('user:ann', '79')), propose('user:bob', '78'));
+      const three = castVote({ ...moved, quorum: 3 }, propose('user:ann', '78'));
+      expect(currentVotes(castVote(three, propose('user:cho', '79'))).map(({ by }) => by)).toEqual(['user:cho']);
+      expect(currentVotes(castVote(moved, propose('user:cho', '79'))).map(({ by }) => by)).toEqual([
+        ...['user:ann', 'user:cho'],
+      ]);
+    });
+
     test('ends the approval at once if one approval is enough', () => {
       expect(castVote(approval({ editable: true }), propose('user:bob', '79'))).toMatchObject({ status: 'APPROVED' });
     });
