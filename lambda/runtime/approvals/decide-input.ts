@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ApprovalMeta, checkPerson, isGroup, type Person, type VoteAnswer } from '../../core/approval.ts';
-import { shownHash } from '../../core/approval-votes.ts';
+import { currentProposal, shownHash } from '../../core/approval-votes.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import type { VoteContent } from './approval-content.ts';
@@ -70,8 +70,19 @@ const isWithinDepth = (value: unknown, levels: number): boolean =>
   value === null ||
   (levels > 0 && Object.values(value).every((inner) => isWithinDepth(inner, levels - 1)));
 
-/** Refuses a decision on something other than what was shown, and edits of an approval that is not editable. */
-export function checkHashAndEditable(meta: ApprovalMeta, { contentHash, edits }: AnswerInput): void {
+/**
+ * Refuses a decision on something other than what was shown, and edits of an approval that is not editable. `proposed`
+ * is the hash of the request with the edits of this decision.
+ */
+export function checkHashAndEditable(
+  meta: ApprovalMeta,
+  { contentHash, edits }: AnswerInput,
+  proposed: string | undefined,
+): void {
+  if (edits !== undefined && !meta.editable)
+    throw invalidInput('`edits`', 'absent: this approval cannot be edited. Reject it, and say why', edits);
+  // The changes that are decided on now, sent by someone who knows them, such as their proposer whose request is retried.
+  if (proposed !== undefined && proposed === currentProposal(meta)) return;
   const proposer = meta.votes.findLast(({ proposes }) => proposes)?.by;
   // Someone who does not say what they saw may not know the proposed changes.
   if (contentHash === undefined && proposer !== undefined && meta.status === 'PENDING')
@@ -85,8 +96,6 @@ export function checkHashAndEditable(meta: ApprovalMeta, { contentHash, edits }:
       'INVALID_INPUT',
       `The approval request "${meta.name}" has changed since you loaded it, so your decision was not recorded. Load the current request and decide again.`,
     );
-  if (edits !== undefined && !meta.editable)
-    throw invalidInput('`edits`', 'absent: this approval cannot be edited. Reject it, and say why', edits);
 }
 
 /** Refuses comments and edits that make all votes of an approval too large to store. */

@@ -40,14 +40,13 @@ export async function decide(at: RunContext, input: DecideInput, known?: FoundAp
     // The expiry is written before the decision is refused, so that the next reader does not find it pending.
     expired = meta.status === 'PENDING' && now.status === 'EXPIRED' ? now : undefined;
     if (expired) return expired;
-    checkHashAndEditable(meta, input);
     const cipher = await current.cipher();
-    const content = encryptedVoteContent(at, cipher, current.approval.stored.key, input);
     const { by, answer, edits } = input;
-    const proposal =
-      answer === 'approve' && edits !== undefined
-        ? hashProposal(cipher, meta.contentHash, edits)
-        : currentProposal(meta);
+    const proposed =
+      answer === 'approve' && edits !== undefined ? hashProposal(cipher, meta.contentHash, edits) : undefined;
+    checkHashAndEditable(meta, input, proposed);
+    const content = encryptedVoteContent(at, cipher, current.approval.stored.key, input);
+    const proposal = proposed ?? currentProposal(meta);
     const membership = allowed.as !== undefined && input.membership === 'stated' ? input.membership : undefined;
     const vote = { by, ...allowed, answer, at: time, ...omitUndefined({ content, proposal, membership }) };
     const voted = castVote(meta, vote);

@@ -1,5 +1,5 @@
 import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
-import { shownHash } from '../../core/approval-votes.ts';
+import { currentProposal, shownHash } from '../../core/approval-votes.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Decision } from '../definition/agent-context.ts';
 import { readVotes } from './approval-content.ts';
@@ -25,11 +25,13 @@ export async function readDecisions(
  * counts: the deadline may have passed on this clock while somebody decides in time by another.
  */
 export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval): RecordedDecision | undefined {
-  const { status, outcome, endedAt, requestNumber } = approval.meta;
+  const { meta } = approval;
+  const { status, outcome, endedAt, requestNumber } = meta;
   if (status === 'PENDING') return undefined;
-  const decided = readVotes(at, cipher, approval).filter(
-    ({ answer, counts }) => counts && (status !== 'REJECTED' || answer === 'reject'),
-  );
+  // Without enough votes for them, proposed changes are not approved: at the deadline, the request itself is.
+  const isAboutRequest = status === 'EXPIRED';
+  const votes = isAboutRequest && currentProposal(meta) !== undefined ? [] : readVotes(at, cipher, approval);
+  const decided = votes.filter(({ answer, counts }) => counts && (status !== 'REJECTED' || answer === 'reject'));
   const comments = decided.flatMap(({ comment }) => comment ?? []);
   return {
     approved: outcome === 'approve',
@@ -37,12 +39,11 @@ export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval
     by: decided.map(({ by }) => by),
     at: new Date(endedAt ?? at.now()),
     requestCount: requestNumber,
-    contentHash: shownHash(approval.meta),
+    contentHash: isAboutRequest ? meta.contentHash : shownHash(meta),
     ...(outcome === 'fail' && { fails: true }),
     ...omitUndefined({
       comment: comments.length > 0 ? comments.join('\n') : undefined,
-      // Without enough votes for them, proposed changes are not approved: at the deadline, the request itself is.
-      edits: status === 'EXPIRED' ? undefined : decided.findLast(({ edits }) => edits !== undefined)?.edits,
+      edits: status === 'APPROVED' ? decided.findLast(({ edits }) => edits !== undefined)?.edits : undefined,
     }),
   };
 }

@@ -105,16 +105,34 @@ export function decisionsContract(open: OpenScene): void {
       });
     });
 
+    test('with changes can be sent again: it is recorded once, and stays the proposal of its voter', async () => {
+      const { requestApproval, at } = await open();
+      await requestApproval('a', { approvers: ['user:ann', 'user:bob', 'user:cho'], quorum: 2, editable: true });
+      const { contentHash } = await viewApproval(at, 'a');
+      const proposal = { approval: 'a', ...bob, edits: { amount: 79 } };
+      for (const shown of [{ contentHash }, { contentHash }, {}]) await decide(at, { ...proposal, ...shown });
+      expect(await viewApproval(at, 'a')).toMatchObject({ status: 'PENDING', votes: [{ by: 'user:bob' }] });
+      const other = { ...proposal, by: 'user:cho', edits: { amount: 78 }, contentHash } as const;
+      await expect(decide(at, other)).rejects.toThrow('has changed since');
+      await decide(at, { ...proposal, ...ann, contentHash });
+      expect(await viewApproval(at, 'a')).toMatchObject({
+        status: 'APPROVED',
+        proposal: { by: 'user:bob', edits: { amount: 79 } },
+        votes: [{ by: 'user:bob' }, { by: 'user:ann' }],
+      });
+    });
+
     test('by the deadline approves the request itself, not proposed changes without enough votes', async () => {
       const { requestApproval, at, clock } = await open();
       const terms = { approvers: ['user:ann', 'user:bob'], quorum: 2, editable: true } as const;
       await requestApproval('a', { ...terms, timeout: { hours: 1 }, onTimeout: 'approve' });
+      const { contentHash } = await viewApproval(at, 'a');
       await decide(at, { approval: 'a', ...bob, edits: { amount: 79 } });
       clock.now += HOUR;
       await processDueApproval(at, 'a', undefined);
       const [expired] = await readApprovals(at, ['a']);
       const decision = expired && toDecision(at, plaintext, expired);
-      expect(decision).toMatchObject({ approved: true, status: 'EXPIRED' });
+      expect(decision).toMatchObject({ approved: true, status: 'EXPIRED', by: [], contentHash });
       expect(decision).not.toHaveProperty('edits');
     });
 
