@@ -48,6 +48,7 @@ export const EXIT_CODE_BY_ERROR: Readonly<Record<ErrorCode, ExitCode>> = {
   RUN_ENDED: EXIT.conflict,
   CONDITION_FAILED: EXIT.conflict,
   APPROVAL_DECIDED: EXIT.conflict,
+  APPROVAL_CHANGED: EXIT.conflict,
   APPROVAL_EXPIRED: EXIT.conflict,
   APPROVAL_WITHDRAWN: EXIT.conflict,
   NOT_AN_APPROVER: EXIT.denied,

@@ -21,6 +21,7 @@ export const APPROVE: ApiPermission = {
   routes: [
     [GET, '/api/me'],
     [GET, '/api/approvals'],
+    [POST, '/api/approvals/decide'],
     [GET, '/api/runs/{run}/approvals/{approval}'],
     [GET, '/api/runs/{run}/approvals/{approval}/payloads/{payload}'],
     [POST, '/api/runs/{run}/approvals/{approval}/decide'],

@@ -20,6 +20,7 @@ export type { AgentHandler } from './runtime/agent/lambda-handler.ts';
 export type { RunHandle } from './runtime/agent/run-handle.ts';
 export { runAgents, type Worker, type WorkerOptions } from './runtime/agent/worker.ts';
 export type { VoteView } from './runtime/approvals/approval-content.ts';
+export type { DecideAllInput, DecideAllResult, ShownApproval } from './runtime/approvals/decide-all.ts';
 export type { AnswerInput, DecideInput } from './runtime/approvals/decide-input.ts';
 export type { ApprovalView } from './runtime/approvals/view.ts';
 export type { RewindOptions } from './runtime/control/rewind-and-fork.ts';

@@ -33,17 +33,14 @@ export function approvalResponse(
 
 /** A list of approvals, with truncated documents, and votes without comments and edits. */
 export const approvalsResponse = (approvals: readonly ApprovalDocument[]): object => ({
-  approvals: approvals.map(({ votes, ...approval }) => {
-    const listed = votes.map(({ by, as, answer, at, counts }) => ({
-      by,
-      ...omitUndefined({ as }),
-      answer,
-      at,
-      counts,
-    }));
-    return approvalResponse({ ...approval, votes: listed }, LISTED_DOCUMENT_BYTES);
-  }),
+  approvals: approvals.map((approval) =>
+    approvalResponse({ ...approval, votes: listedVotes(approval) }, LISTED_DOCUMENT_BYTES),
+  ),
 });
+
+/** The votes of an approval without comments and edits. */
+export const listedVotes = ({ votes }: Pick<ApprovalDocument, 'votes'>): ApprovalDocument['votes'] =>
+  votes.map(({ by, as, answer, at, counts }) => ({ by, ...omitUndefined({ as }), answer, at, counts }));
 
 const MAX_CHANGES = 500;
 

@@ -113,5 +113,7 @@ export type ErrorCode =
   | 'APPROVAL_EXPIRED'
   /** The approval was withdrawn. */
   | 'APPROVAL_WITHDRAWN'
+  /** The approval shows something else than what the decision is about. */
+  | 'APPROVAL_CHANGED'
   /** The caller is not an approver. */
   | 'NOT_AN_APPROVER';

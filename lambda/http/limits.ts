@@ -2,6 +2,8 @@
 export const MAX_BODY_BYTES = 1024 * 1024;
 /** Maximum size of a request body that decides an approval. */
 export const MAX_DECISION_BYTES = 100 * 1024;
+/** Maximum size of a request body that decides several approvals: 50 long ids, and a comment. */
+export const MAX_DECIDE_ALL_BYTES = 256 * 1024;
 /** Maximum length of a URL. API Gateway accepts at most 10 KB of request line and headers. */
 export const MAX_URL_CHARACTERS = 9 * 1024;
 /** Size to which a document in a response is truncated, unless the request asks for another. */

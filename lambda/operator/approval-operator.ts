@@ -2,6 +2,7 @@ import { scanRuns } from '../checkpoints/engine.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { decideByToken, findByToken } from '../runtime/approvals/by-token.ts';
 import { decide, remind, withdraw } from '../runtime/approvals/decide.ts';
+import { decideAll, renderDecided } from '../runtime/approvals/decide-all.ts';
 import { deliverDecided } from '../runtime/approvals/deliver-decided.ts';
 import { type FoundApproval, findApproval, findApprovals } from '../runtime/approvals/find-approval.ts';
 import { findPending, inbox, skipUnreadable } from '../runtime/approvals/inbox.ts';
@@ -10,7 +11,7 @@ import { type ApprovalDocument, toApprovalDocument } from './approval-document.t
 import { checkLimit } from './check-limit.ts';
 import { createEvidence } from './evidence/create-evidence.ts';
 import { findFollowUp } from './follow-up-approval.ts';
-import type { ApprovalInRun, Operator } from './operator.ts';
+import type { ApprovalInRun, Operator, PendingQuery } from './operator.ts';
 import { findUnsentNotifications } from './unsent-notifications.ts';
 
 type ApprovalOperator = Pick<
@@ -23,6 +24,7 @@ type ApprovalOperator = Pick<
   | 'approvalInRun'
   | 'evidence'
   | 'decide'
+  | 'decideAll'
   | 'remind'
   | 'withdraw'
   | 'approvalByLink'
@@ -37,24 +39,29 @@ export function createApprovalOperator(runtime: Runtime): ApprovalOperator {
   const { log, contexts } = runtime;
   const { forTenant, forRun } = contexts;
   return {
-    async inbox(person, { groups = [], limit = MAX_APPROVALS } = {}) {
+    async inbox(person, { groups = [], limit = MAX_APPROVALS, ...kind } = {}) {
       checkLimit(limit, MAX_APPROVALS);
       const documents: ApprovalDocument[] = [];
       for await (const found of inbox(await forTenant(), person, { groups, log })) {
+        if (!matchesKind(found, kind)) continue;
         const document = await skipUnreadable(toApprovalDocument(found), found, log);
         if (document) documents.push(document);
         if (documents.length >= limit) break;
       }
       return documents;
     },
-    async pendingApprovals({ limit = MAX_APPROVALS } = {}) {
+    async pendingApprovals({ limit = MAX_APPROVALS, ...kind } = {}) {
       checkLimit(limit, MAX_APPROVALS);
       const context = await forTenant();
       const documents: ApprovalDocument[] = [];
-      for await (const { partition, head } of scanRuns(context, { status: WAITING_STATUSES })) {
+      for await (const { partition, head } of scanRuns(context, {
+        status: WAITING_STATUSES,
+        ...omitUndefined({ agent: kind.agent }),
+      })) {
         for (const id of head.work?.approvals ?? []) {
           const found = await findPending(context, { partition, id }, log);
-          const document = found && (await skipUnreadable(toApprovalDocument(found), found, log));
+          const document =
+            found && matchesKind(found, kind) && (await skipUnreadable(toApprovalDocument(found), found, log));
           if (document) documents.push(document);
         }
         if (documents.length >= limit) break;
@@ -74,6 +81,7 @@ export function createApprovalOperator(runtime: Runtime): ApprovalOperator {
     evidence: async (run, id) => createEvidence(await forRun(run), id),
     decide: async (run, input) =>
       toApprovalDocument(await deliverDecided(runtime, await decide(await forRun(run), input))),
+    decideAll: async (input) => renderDecided(await decideAll(runtime, input), toApprovalDocument),
     remind: async (run, id) => toApprovalDocument(await remind(await forRun(run), id)),
     withdraw: async (run, id, reason) =>
       toApprovalDocument(await deliverDecided(runtime, await withdraw(await forRun(run), id, reason))),
@@ -89,6 +97,9 @@ export function createApprovalOperator(runtime: Runtime): ApprovalOperator {
     },
   };
 }
+
+const matchesKind = ({ approval: { meta } }: FoundApproval, { agent, name }: PendingQuery): boolean =>
+  (agent === undefined || meta.agent === agent) && (name === undefined || meta.name === name);
 
 const sortOldestFirst = (approvals: readonly ApprovalDocument[]): readonly ApprovalDocument[] =>
   approvals.toSorted((a, b) => a.requestedAt.getTime() - b.requestedAt.getTime());

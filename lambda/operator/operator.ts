@@ -11,6 +11,7 @@ import type {
 import type { Approver, UnsentNotification } from '../core/approval.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
+import type { DecideAllInput, DecideAllResult } from '../runtime/approvals/decide-all.ts';
 import type { AnswerInput, DecideInput } from '../runtime/approvals/decide-input.ts';
 import type { RestartPreview } from '../runtime/control/preview-restart.ts';
 import type { RewindOptions } from '../runtime/control/rewind-and-fork.ts';
@@ -57,10 +58,10 @@ export interface Operator {
   /** The pending approvals that a person can decide, oldest first. */
   inbox(
     person: Approver,
-    options?: { readonly groups?: readonly string[]; readonly limit?: number },
+    options?: PendingQuery & { readonly groups?: readonly string[] },
   ): Promise<readonly ApprovalDocument[]>;
   /** The pending approvals of all people, oldest first. */
-  pendingApprovals(options?: { readonly limit?: number }): Promise<readonly ApprovalDocument[]>;
+  pendingApprovals(query?: PendingQuery): Promise<readonly ApprovalDocument[]>;
   /** Pending approvals whose notification is late; the first 100. */
   unsentNotifications(): Promise<readonly UnsentNotificationOf[]>;
   /** All approvals of a run, pending and ended, oldest first. */
@@ -71,12 +72,24 @@ export interface Operator {
   /** What an approval showed, who decided what, and the checkpoints around it, to be checked offline. */
   evidence(run: string, id: string): Promise<Evidence>;
   decide(run: string, input: DecideInput): Promise<ApprovalDocument>;
+  /** Decides up to 50 approvals of one kind with one answer, each by itself; returns a result for each, in order. */
+  decideAll(input: DecideAllInput): Promise<readonly DecideAllResult<ApprovalDocument>[]>;
   remind(run: string, id: string): Promise<ApprovalDocument>;
   withdraw(run: string, id: string, reason: string): Promise<ApprovalDocument>;
   /** The approval of a link, in whichever tenant it is. */
   approvalByLink(token: string): Promise<LinkedApproval>;
   /** Decides as the person whose link it is. */
   decideByLink(token: string, answer: AnswerInput): Promise<LinkedApproval>;
+}
+
+/** Which pending approvals to list. */
+export interface PendingQuery {
+  /** Only approvals of this agent. */
+  readonly agent?: string;
+  /** Only approvals with this name in the code of their agent. */
+  readonly name?: string;
+  /** @default 100, which is also the most */
+  readonly limit?: number;
 }
 
 /** A notification that is late, and the approval that it is about. */

@@ -74,7 +74,10 @@ describeOnEachStorage('approvals over HTTP', (open) => {
     const decide = (run: string, json: object) =>
       scene.callApi(`/api/runs/${run}/approvals/book/decide`, { json, as: ann });
     const { json } = await scene.callApi('/api/runs/a/approvals/book', { as: ann });
-    expect((await decide('a', { answer: 'approve', contentHash: '00' })).status).toBe(400);
+    expect(await decide('a', { answer: 'approve', contentHash: '00' })).toMatchObject({
+      status: 409,
+      json: { code: 'APPROVAL_CHANGED' },
+    });
     expect(json).toMatchObject({
       show: {
         price: 12,

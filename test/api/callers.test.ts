@@ -47,6 +47,7 @@ describe('a route for callers', () => {
       expect(access.length).toBeGreaterThan(0);
       const others: Readonly<Record<string, readonly Role[]>> = {
         decideApproval: ['approver'],
+        decideApprovals: ['approver'],
         startRun: ['operator', 'starter'],
       };
       if (method === 'POST') expect([name, access]).toEqual([name, others[name] ?? ['operator']]);

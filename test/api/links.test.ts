@@ -248,16 +248,16 @@ describe('a decision by link', () => {
     ['a comment that is not text', '{"answer":"approve","comment":{"a":1}}'],
     ['a comment that is too long', `{"answer":"approve","comment":"${'x'.repeat(10_001)}"}`],
     ['a `contentHash` that is a number', '{"answer":"approve","contentHash":1}'],
-    ['the hash of another request', '{"answer":"approve","contentHash":"00"}'],
+    ['the hash of another request', '{"answer":"approve","contentHash":"00"}', 409, 'APPROVAL_CHANGED'],
     ['a prototype', '{"answer":"approve","__proto__":{"comment":"x"}}'],
     ['deep nesting', `{"answer":"approve","edits":${'['.repeat(40_000)}${']'.repeat(40_000)}}`],
     ['edits that are too large', `{"answer":"approve","edits":"${'x'.repeat(70_000)}"}`],
-  ])('decides nothing and is rejected with %s', async (_, body) => {
+  ])('decides nothing and is rejected with %s', async (_, body, status = 400, code = 'INVALID_INPUT') => {
     const scene = apiScene();
     const { path } = await requestApproval(scene);
     const headers = { 'content-type': 'application/json' };
     const response = await scene.callApi(path, { method: 'POST', headers, ...(body !== undefined && { body }) });
-    expect([response.status, response.json.code]).toEqual([400, 'INVALID_INPUT']);
+    expect([response.status, response.json.code]).toEqual([status, code]);
     expect((await scene.callApi(path)).json.approval).toMatchObject({ status: 'PENDING', votes: [] });
   });
 

@@ -111,7 +111,7 @@ describe('an approver with a link', () => {
 
   it('cannot approve what was not shown', async () => {
     const { run, link } = await requestApproval();
-    const page = await scene.openLink(link, { refusals: [400] });
+    const page = await scene.openLink(link, { refusals: [409] });
     await page.evaluate(`document.querySelector('[name=contentHash]').value = 'another hash'`);
     await page.getByLabel('Comment').fill('Yes.');
     await approve(page);

@@ -40,6 +40,7 @@ const AUTHORIZED = [
   'HEAD /api/{proxy+}',
   'HEAD /console',
   'HEAD /console/{proxy+}',
+  'POST /api/approvals/decide',
   'POST /api/runs',
   'POST /api/runs/{run}/approvals/{approval}/decide',
   'POST /api/{proxy+}',
@@ -192,11 +193,10 @@ describe('the grants of the API', () => {
   it('of a portal include every route that an approval needs', () => {
     const needed = ROUTES.filter(
       ({ method, path, access }) =>
-        method === 'GET' &&
-        /^\/api\/(me|approvals|runs\/\{run\}\/approvals\/)/.test(path) &&
+        /^(GET \/api\/(me|approvals|runs\/\{run\}\/approvals\/)|POST .*\/decide$)/.test(`${method} ${path}`) &&
         access.includes('approver'),
     );
-    expect(needed.length).toBe(4);
+    expect(needed.length).toBe(6);
     for (const { method, path } of needed) expect(APPROVE.routes).toContainEqual([method, path]);
   });
 });

@@ -411,7 +411,7 @@ describe('rechecked facts', () => {
     });
     expect(again?.contentHash).not.toBe(first?.contentHash);
     const stale = run.approve('book', { contentHash: first?.contentHash });
-    await expect(stale).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await expect(stale).rejects.toMatchObject({ code: 'APPROVAL_CHANGED' });
     await run.approve('book');
     expect(await run.result()).toMatchObject({ approved: true, requestCount: 2, facts: { price: 1500 } });
     expect(booked).toEqual([1500]);

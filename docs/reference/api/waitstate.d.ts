@@ -218,6 +218,7 @@ export interface Approvals {
   inbox(person: Approver, options?: InboxOptions): AsyncIterable<ApprovalView>;
   view(run: string, approval: string): Promise<ApprovalView>;
   decide(run: string, input: DecideInput): Promise<ApprovalView>;
+  decideAll(input: DecideAllInput): Promise<readonly DecideAllResult<ApprovalView>[]>;
   withdraw(run: string, approval: string, reason: string): Promise<ApprovalView>;
   remind(run: string, approval: string): Promise<ApprovalView>;
   viewByToken(token: string): Promise<ApprovalView>;
@@ -259,6 +260,21 @@ export type Callable<Input, Result> =
         readonly result: () => Promise<Result>;
       }>;
     };
+
+export interface DecideAllInput extends Pick<DecideInput, 'by' | 'groups' | 'membership' | 'answer' | 'comment'> {
+  readonly approvals: readonly ShownApproval[];
+}
+
+export type DecideAllResult<View> = Pick<ShownApproval, 'run' | 'approval'> &
+  (
+    | {
+        readonly view: View;
+        readonly isNew: boolean;
+      }
+    | {
+        readonly error: unknown;
+      }
+  );
 
 export interface DecideInput extends AnswerInput {
   readonly approval: string;
@@ -335,6 +351,7 @@ export type ErrorCode =
   | 'APPROVAL_DECIDED'
   | 'APPROVAL_EXPIRED'
   | 'APPROVAL_WITHDRAWN'
+  | 'APPROVAL_CHANGED'
   | 'NOT_AN_APPROVER';
 
 export type ErrorScope = 'step' | 'invocation' | 'run';
@@ -477,6 +494,12 @@ export interface RunHandle<Result = unknown, Signals extends SignalSchemas = Sig
   fork(options?: ForkOptions): Promise<RunHandle<Result, Signals>>;
   approvals(): Promise<readonly ApprovalView[]>;
   decide(input: DecideInput): Promise<ApprovalView>;
+}
+
+export interface ShownApproval {
+  readonly run: string;
+  readonly approval: string;
+  readonly contentHash: string;
 }
 
 export interface SignalOptions {

@@ -19,7 +19,7 @@ import { approvalResponse, approvalsResponse } from '../responses.ts';
 import { type Route, route } from '../route.ts';
 import { Approval, Approvals, decisionFields } from '../schemas/approvals.ts';
 import { namedSchema } from '../schemas/named.ts';
-import { Group, PayloadId, Person, runParams } from '../schemas/values.ts';
+import { Group, Name, PayloadId, Person, runParams } from '../schemas/values.ts';
 
 const Limit = z.int().min(1).max(100).optional();
 const ofApproval = runParams.extend({ approval: z.string().min(1).max(1000) });
@@ -40,22 +40,22 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       all: z.boolean().optional().describe('Every pending approval; operators only'),
       person: Person.optional().describe('For callers who answer for others'),
       group: z.array(Group).max(100).optional().describe('The groups of that person'),
+      agent: Name.optional().describe('Only approvals of this agent'),
+      name: Name.optional().describe('Only approvals with this name in the code of their agent'),
       limit: Limit,
     }),
     responses: LISTED,
     async handle({ operator, caller, query }) {
-      const { all, limit, person, group } = query;
+      const { all, person, group } = query;
+      const pending = omitUndefined({ agent: query.agent, name: query.name, limit: query.limit });
       if (all) {
         if (!hasRole(caller, OPERATE_ROLES))
           throw notAllowed('Only an operator can list the approvals of other people.');
-        return { status: 200, json: approvalsResponse(await operator.pendingApprovals(omitUndefined({ limit }))) };
+        return { status: 200, json: approvalsResponse(await operator.pendingApprovals(pending)) };
       }
       if (!hasRole(caller, DECIDE_ROLES)) throw notAllowed('Only an approver has an inbox. Operators pass `all=true`.');
       const { by, groups } = answeringAs(caller, person, group);
-      return {
-        status: 200,
-        json: approvalsResponse(await operator.inbox(by, { groups, ...omitUndefined({ limit }) })),
-      };
+      return { status: 200, json: approvalsResponse(await operator.inbox(by, { groups, ...pending })) };
     },
   }),
 
@@ -193,7 +193,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
 ];
 
 /** The person who decides: the caller, or the person whom a caller names who answers for others. */
-function answeringAs(caller: Caller, person: string | undefined, groups: readonly string[] | undefined) {
+export function answeringAs(caller: Caller, person: string | undefined, groups: readonly string[] | undefined) {
   if (person === undefined && groups === undefined) return requireDecider(caller);
   if (!caller.decidesForOthers)
     throw notAllowed('This caller may not decide for others. Leave out the person and the groups.');

@@ -3,6 +3,7 @@ import type { Route } from '../route.ts';
 import { aboutRoutes } from './about.ts';
 import { APPROVAL_ROUTES } from './approvals.ts';
 import { CHECKPOINT_ROUTES } from './checkpoints.ts';
+import { DECIDE_ALL_ROUTE } from './decide-all.ts';
 import { LINK_ROUTES } from './links.ts';
 import { PROTOCOL_ROUTES } from './protocol.ts';
 import { RUN_CHANGE_ROUTES } from './run-changes.ts';
@@ -22,4 +23,5 @@ export const ROUTES: readonly Route[] = [
   ...CHECKPOINT_ROUTES,
   ...PROTOCOL_ROUTES,
   ...APPROVAL_ROUTES,
+  DECIDE_ALL_ROUTE,
 ];

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { APPROVAL_STATUSES } from '../../core/approval.ts';
 import { namedSchema } from './named.ts';
+import { ProblemSchema } from './problems.ts';
 import { Document, StatusName, StringList, Timestamp } from './values.ts';
 
 /** The fields of a decision, by link or by API. */
@@ -82,6 +83,28 @@ export const Approval = namedSchema(
 );
 
 export const Approvals = namedSchema('Approvals', z.strictObject({ approvals: z.array(Approval) }));
+
+export const DecideAllResults = namedSchema(
+  'DecideAllResults',
+  z.strictObject({
+    results: z.array(
+      z.strictObject({
+        run: z.string(),
+        approval: z.string(),
+        isNew: z
+          .boolean()
+          .optional()
+          .describe(
+            'Whether this request recorded the vote; false if the vote, or the same outcome, was recorded before',
+          ),
+        title: z.string().optional(),
+        status: z.enum(APPROVAL_STATUSES).optional().describe('PENDING if more approvals are needed'),
+        votes: z.array(Vote).optional().describe('Without comments and edits'),
+        problem: ProblemSchema.optional().describe('Why it was not decided; then all other fields are absent'),
+      }),
+    ),
+  }),
+);
 
 export const Link = namedSchema(
   'Link',

@@ -1,6 +1,7 @@
 import type { Approver } from '../../core/approval.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { type AgentOptions, createRuntime } from '../agent/agent-options.ts';
+import type { DecideAllInput, DecideAllResult } from '../approvals/decide-all.ts';
 import type { AnswerInput, DecideInput } from '../approvals/decide-input.ts';
 import type { FoundApproval } from '../approvals/find-approval.ts';
 import type { ApprovalView } from '../approvals/view.ts';
@@ -20,6 +21,11 @@ export interface Approvals {
   view(run: string, approval: string): Promise<ApprovalView>;
   /** Records a decision. The caller must have authenticated `by` and `groups`: they are not checked here. */
   decide(run: string, input: DecideInput): Promise<ApprovalView>;
+  /**
+   * Records one answer to up to 50 approvals of one kind, each decided by itself; returns a result for each, in the
+   * same order. Can be repeated. As with `decide`, the caller must have authenticated `by` and `groups`.
+   */
+  decideAll(input: DecideAllInput): Promise<readonly DecideAllResult<ApprovalView>[]>;
   withdraw(run: string, approval: string, reason: string): Promise<ApprovalView>;
   /** Sends the approvers a reminder. */
   remind(run: string, approval: string): Promise<ApprovalView>;
@@ -53,6 +59,10 @@ export function approvals(options: AgentOptions = {}): Approvals {
     },
     view: async (run, approval) => (await loadActions()).viewApproval(await contexts.forRun(run), approval),
     decide: (run, input) => applyDecision(async ({ decide }) => decide(await contexts.forRun(run), input)),
+    async decideAll(input) {
+      const { decideAll, renderDecided, toApprovalView } = await loadActions();
+      return renderDecided(await decideAll(runtime, input), toApprovalView);
+    },
     withdraw: (run, approval, reason) =>
       applyDecision(async ({ withdraw }) => withdraw(await contexts.forRun(run), approval, reason)),
     async remind(run, approval) {

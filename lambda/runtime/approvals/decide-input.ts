@@ -93,7 +93,7 @@ export function checkHashAndEditable(
     );
   if (contentHash !== undefined && contentHash !== shownHash(meta))
     throw new WaitstateError(
-      'INVALID_INPUT',
+      'APPROVAL_CHANGED',
       `The approval request "${meta.name}" has changed since you loaded it, so your decision was not recorded. Load the current request and decide again.`,
     );
 }

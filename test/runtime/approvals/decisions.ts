@@ -224,18 +224,23 @@ export function decisionsContract(open: OpenScene): void {
     });
 
     test.each([
-      ['with the hash of another request', { contentHash: 'f'.repeat(64) }, 'has changed since you loaded it'],
+      [
+        'with the hash of another request',
+        { contentHash: 'f'.repeat(64) },
+        'has changed since you loaded it',
+        'APPROVAL_CHANGED',
+      ],
       ['with edits of an approval that is not editable', { edits: {} }, 'cannot be edited'],
       ['with a comment that is too long', { comment: 'x'.repeat(10_001) }, '`comment`'],
       ['with edits that are too large', { edits: 'x'.repeat(64 * 1024) }, '`edits`'],
       ['with edits that are not JSON', { edits: { at: new Date(0) } }, '`edits`'],
       ['with edits that JSON cannot express', { edits: [1n] }, '`edits`'],
-    ])('is refused %s', async (_, input, message) => {
+    ])('is refused %s', async (_, input, message, code = 'INVALID_INPUT') => {
       const { requestApproval, at, records } = await open();
       await requestApproval('a');
       const before = await records();
       await expect(decide(at, { approval: 'a', ...ann, ...input })).rejects.toMatchObject({
-        code: 'INVALID_INPUT',
+        code,
         message: expect.stringContaining(message),
       });
       expect(await records()).toEqual(before);
