@@ -134,7 +134,7 @@ describe('an approval in the console', () => {
       /for the second time.*Facts that changed since the last request.*fare 1200 1500/,
     );
     const stale = await post(again, { answer: 'approve', contentHash: field(page, 'contentHash') });
-    expect(stale.status).toBe(400);
+    expect(stale.status).toBe(409);
     expect(textOf(stale.page)).toContain('Load the current request and decide again');
     expect(textOf((await get(PATHS.inbox)).page)).toContain('because these facts changed: fare');
   });
