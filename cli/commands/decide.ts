@@ -33,7 +33,7 @@ export async function decide(session: Session, decision: DecideArguments, option
   if (!by)
     throw new WaitstateError(
       'INVALID_INPUT',
-      'It must be known who decides. Pass --as, such as --as user:ann, or set WAITSTATE_PERSON.',
+      'No person is given. Pass --as, such as --as user:ann, or set WAITSTATE_PERSON.',
     );
   const edits = options.edits === undefined ? undefined : readEdits(options.edits);
   const target = await session.openTarget();

@@ -54,7 +54,7 @@ export function addApprovalCommands(program: Command, runInSession: RunInSession
       program
         .command('evidence [run] [approval]')
         .description(
-          'write one JSON file that shows what was asked, who decided what, and the checkpoints around it. Check it offline with --verify. An encrypted run needs its key, and the file has decrypted content.',
+          'write the evidence of an approval as one JSON file: what the approvers saw, who decided what, and the checkpoints before and after. Use --verify to check such a file offline. For an encrypted run, the command needs its key, and the file contains decrypted content.',
         )
         .summary('write or check the evidence of an approval')
         .helpGroup('Decide approvals:')
@@ -78,7 +78,7 @@ export function addApprovalCommands(program: Command, runInSession: RunInSession
         )
         .summary('withdraw a request')
         .helpGroup('Decide approvals:')
-        .requiredOption('-r, --reason <text>', 'the reason')
+        .requiredOption('-r, --reason <text>', 'the reason (required)')
         .option('-y, --yes', 'do not ask for confirmation'),
     ),
     `waitstate withdraw trip-42 book --reason 'The flight is gone.'`,

@@ -22,12 +22,12 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
         .option('-t, --tag <tag>', 'only runs with this tag')
         .option(
           '--step <step>',
-          'only runs that failed, wait or ended at this step: its name, or its number',
+          'only runs that failed, are waiting or ended at this step, by its name or number',
           parseStep,
         )
         .option('--id <text>', 'only runs whose id contains this text')
-        .option('--since <time>', 'only runs updated since: a date, or how long ago, such as 2h', parseTime)
-        .option('--until <time>', 'only runs updated before, in the same form', parseTime)
+        .option('--since <time>', 'only runs updated since this time: a date, or how long ago, such as 2h', parseTime)
+        .option('--until <time>', 'only runs updated before this time, in the same form', parseTime)
         .option('-n, --limit <number>', 'list at most this many (default: 20)', parsePositiveInteger)
         .option('--all', 'list all runs')
         .option('--count', 'count the runs of each status instead'),
@@ -70,7 +70,7 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
         .summary('compare two checkpoints')
         .addHelpText(
           'after',
-          '\nA checkpoint is a version or a name. Without any, the last two are compared;\nwith one, that one and the newest.',
+          '\nA checkpoint is a version or a name. Without a checkpoint, the command compares\nthe last two. With one checkpoint, it compares that one with the newest.',
         ),
     ),
     'waitstate diff trip-42 3 7',

@@ -37,7 +37,7 @@ export function addRunCommands(program: Command, runInSession: RunInSession): vo
       add('signal <run> <name> [value]', 'send a signal to a run; the value is JSON, or - for standard input')
         .summary('send a signal to a run')
         .option('-i, --input <file>', 'read the value from a file')
-        .option('--id <id>', 'an id of the signal; sent twice, it is received once'),
+        .option('--id <id>', 'an id for the signal; signals with the same id are received once'),
     ),
     `waitstate signal chat-7 message '"hello"'`,
   ).action((run: string, name: string, value: string | undefined, options: SignalOptions) =>
@@ -48,7 +48,7 @@ export function addRunCommands(program: Command, runInSession: RunInSession): vo
 
   withExamples(
     withTargetOptions(
-      add('cancel <run>', 'cancel a run and undo its completed steps, as far as the agent defines how')
+      add('cancel <run>', 'cancel a run, and undo its completed steps that have an undo function')
         .summary('cancel a run')
         .option('-r, --reason <text>', 'the reason')
         .option('-y, --yes', 'do not ask for confirmation'),

@@ -13,7 +13,7 @@ export function addStorageCommands(program: Command, runInSession: RunInSession)
 
   withExamples(
     withTargetOptions(
-      add('verify [run]', 'check the hash chain of a run: every checkpoint is as it was written; exit code 7 if not')
+      add('verify [run]', 'check the hash chain of a run; exits with code 7 if a checkpoint is damaged')
         .summary('check that runs are not damaged')
         .option('--all', 'check every run of one tenant (see --tenant)'),
     ),
@@ -27,7 +27,7 @@ export function addStorageCommands(program: Command, runInSession: RunInSession)
     withTargetOptions(
       add('prune <run>', 'remove the content of old checkpoints permanently; they stay in the history')
         .summary('remove the content of old checkpoints')
-        .requiredOption('--keep-last <number>', 'how many of the newest checkpoints to keep', parsePositiveInteger)
+        .requiredOption('--keep-last <number>', 'how many of the newest checkpoints to keep (required)', parsePositiveInteger)
         .option('--no-keep-named', 'prune checkpoints with a name too')
         .option('-y, --yes', 'do not ask for confirmation'),
     ),

@@ -6,7 +6,7 @@ import { appendValue } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
 const RUNS_AGAIN =
-  '\nSteps, tool calls and child runs after the checkpoint run again, with their effects\noutside. The command lists them, and asks for confirmation.';
+  '\nSteps, tool calls and child runs after the checkpoint run again and repeat their\neffects. The command lists them and asks for confirmation.';
 
 /** Adds the commands that continue from an earlier checkpoint. */
 export function addTimeTravelCommands(program: Command, runInSession: RunInSession): void {

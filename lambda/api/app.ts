@@ -31,7 +31,7 @@ export function createApi(options: AppOptions): Hono<ApiEnv> {
   });
   app.use(async ({ req }, next) => {
     if (req.url.length > MAX_URL_CHARACTERS)
-      throw new HttpError(414, 'TOO_LARGE', `A URL has at most ${MAX_URL_CHARACTERS} characters.`);
+      throw new HttpError(414, 'TOO_LARGE', `The URL must have at most ${MAX_URL_CHARACTERS} characters.`);
     await next();
   });
   for (const [path, origins] of [

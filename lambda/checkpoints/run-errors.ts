@@ -8,7 +8,7 @@ export const runNotFound = ({ run, tenant }: { readonly run: string; readonly te
 export const runDeleted = (run: string, until?: number): WaitstateError =>
   new WaitstateError(
     'RUN_DELETED',
-    `Run "${run}" was deleted. Its id is free again after the next sweep${until === undefined ? '' : ` after ${new Date(until).toISOString()}`}.`,
+    `Run "${run}" was deleted. Its id is free after the first sweep${until === undefined ? '' : ` after ${new Date(until).toISOString()}`}.`,
     RUN_SCOPE,
   );
 

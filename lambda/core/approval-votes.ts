@@ -60,7 +60,7 @@ export function castVote(meta: ApprovalMeta, newVote: Vote): ApprovalMeta {
   if (isProposal && now.votes.filter(({ proposes }) => proposes).length >= MAX_PROPOSALS)
     throw invalidInput(
       '`edits`',
-      `absent: ${MAX_PROPOSALS} changes were proposed already. Approve the newest, or reject the request`,
+      `absent, because ${MAX_PROPOSALS} changes were proposed already (approve the newest, or reject the request)`,
       'another proposal',
     );
   return countVotes({ ...now, votes: [...now.votes, isProposal ? { ...newVote, proposes: true } : newVote] }, at);
@@ -91,7 +91,7 @@ export function notAnApprover(
   const why =
     unknown.length === 0
       ? 'Ask one of its approvers to decide.'
-      : `Nobody knows the members of ${unknown.join(', ')}: give the agent a \`members\` hook, decide through a login or portal that knows them, or request the approval with \`openGroups: true\`.`;
+      : `The members of ${unknown.join(', ')} are unknown: give the agent a \`members\` hook, decide through a login or portal that knows them, or request the approval with \`openGroups: true\`.`;
   return new WaitstateError(
     'NOT_AN_APPROVER',
     `"${by}" is not an approver of "${name}", neither by name nor through a group. ${why}`,
@@ -117,6 +117,6 @@ function approvalDecided({ name, votes, endedAt }: ApprovalMeta, earlierVote: Vo
   const decided = vote ? `${vote.by} voted ${vote.answer}${atTime(vote.at)}` : `it was decided${atTime(endedAt)}`;
   return new WaitstateError(
     'APPROVAL_DECIDED',
-    `Approval "${name}": ${decided}, and a different vote cannot follow. Nothing was changed.`,
+    `Approval "${name}" cannot get a different vote: ${decided}. Nothing was changed.`,
   );
 }

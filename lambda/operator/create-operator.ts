@@ -93,7 +93,7 @@ function runIdFromKey(agent: string, key: string): string {
 const notDurableError = (run: string): WaitstateError =>
   new WaitstateError(
     'INVALID_INPUT',
-    `Run "${run}" is saved by a program without the runtime, which would not expect a rewind to another state. Fork the run with that state instead.`,
+    `Run "${run}" has no agent: your own program saves it, and does not expect another state after a rewind. Fork the run with that state instead.`,
   );
 
 const isDurable = async (at: RunContext): Promise<boolean> => (await readLiveHead(at)).meta.work !== undefined;

@@ -231,7 +231,7 @@ describe('a caller of an approval page', () => {
     expect(page).not.toContain('name="member"');
     const zed = await post(PATH, { answer: 'approve', by: 'user:zed' }, withoutPerson);
     expect(zed.status).toBe(403);
-    expect(textOf(zed.page)).toContain('Nobody knows the members of group:finance');
+    expect(textOf(zed.page)).toContain('The members of group:finance are unknown');
     const first = await post(PATH, { answer: 'approve', by: 'user:bob' }, withoutPerson);
     expect(first).toMatchObject({ status: 303, location: `${PATH}?as=user%3Abob` });
     await run('trip').decide({ approval: 'book', by: 'user:ann', groups: ['group:finance'], answer: 'approve' });

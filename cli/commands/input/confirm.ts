@@ -9,7 +9,7 @@ export async function confirm({ terminal }: Session, warning: string, isConfirme
   if (!terminal.ask)
     throw new WaitstateError(
       'INVALID_INPUT',
-      `${warning} This needs a confirmation, and there is no terminal to ask on. Pass --yes to confirm.`,
+      `${warning} The command asks for confirmation, but there is no terminal. Pass --yes to confirm.`,
     );
   const lines = wrapText(warning, Math.min(terminal.columns, 100) - 2);
   terminal.printErr(...lines.map((line, i) => [i === 0 ? styled('yellow', '! ') : '  ', line]));

@@ -196,7 +196,7 @@ async function restore(
   if (newest.head.meta.work) {
     throw new WaitstateError(
       'TRANSITION_REFUSED',
-      `Run "${at.run}" belongs to an agent, whose journal must change with it. Use \`rewind\` or \`fork\` of the agent's run.`,
+      `Run "${at.run}" belongs to an agent, so its journal must be changed too. Use \`rewind\` or \`fork\` of the agent's run.`,
       { scope: 'run' },
     );
   }

@@ -73,7 +73,7 @@ function answering(
   const why = !canDecide(caller)
     ? 'You can view this request, but not decide it.'
     : caller.decidesForOthers && unknown.length > 0
-      ? html`Nobody knows the members of ${nameList(unknown)}. Give the agent a <code>members</code> hook, or request the approval with <code>openGroups: true</code>.`
+      ? html`The members of ${nameList(unknown)} are unknown. Give the agent a <code>members</code> hook, or request the approval with <code>openGroups: true</code>.`
       : 'You are not an approver of this request.';
   return html`<p class="quiet" data-key="form" data-quiet data-rev="nobody ${approval.approvers.length}">${why}</p>`;
 }

@@ -80,7 +80,7 @@ export function checkHashAndEditable(
   proposed: string | undefined,
 ): void {
   if (edits !== undefined && !meta.editable)
-    throw invalidInput('`edits`', 'absent: this approval cannot be edited. Reject it, and say why', edits);
+    throw invalidInput('`edits`', 'absent, because this approval cannot be edited (reject it with a comment instead)', edits);
   // The changes that are decided on now, sent by someone who knows them, such as their proposer whose request is retried.
   if (proposed !== undefined && proposed === currentProposal(meta)) return;
   const proposer = meta.votes.findLast(({ proposes }) => proposes)?.by;
@@ -104,7 +104,7 @@ export function checkVotesSize({ votes }: ApprovalMeta): void {
   if (bytes > MAX_VOTES_BYTES)
     throw invalidInput(
       'The comments and edits of all approvers',
-      `at most ${MAX_VOTES_BYTES / 1024} KB together; write less`,
+      `at most ${MAX_VOTES_BYTES / 1024} KB together, so shorten yours`,
       `${bytes} bytes`,
     );
 }

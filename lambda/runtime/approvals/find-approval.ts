@@ -62,6 +62,6 @@ export const isRunGone = (error: unknown): boolean => isWaitstateError(error, ..
 export const approvalNotFound = ({ run, tenant }: RunContext, id: string, cause?: unknown): WaitstateError =>
   new WaitstateError(
     'APPROVAL_NOT_FOUND',
-    `Run "${run}" of tenant "${tenant}" has no approval "${id}", or the run is gone. \`approvals\` of the run and the inbox list pending approvals.`,
+    `Run "${run}" of tenant "${tenant}" has no approval "${id}", or the run no longer exists. \`approvals\` of the run and the inbox list pending approvals.`,
     { cause },
   );

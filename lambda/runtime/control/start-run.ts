@@ -70,7 +70,7 @@ export async function startRun(runtime: Runtime, options: StartRunOptions): Prom
     if (parentWaits && meta.work?.replyTo !== parent?.run && !hasEnded(meta.status))
       throw new WaitstateError(
         'RUN_EXISTS',
-        `Run "${id}" exists and was not started by run "${parent?.run}", which would not be notified when it ends. Use another id for the child run.`,
+        `Run "${id}" exists, and run "${parent?.run}" did not start it, so that run would not learn of its end. Use another id for the child run.`,
         { cause: error },
       );
     if (meta.agent === agent) return { run: id, status: meta.status, isNew: false };
