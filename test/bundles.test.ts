@@ -46,8 +46,8 @@ describe('a bundled program', () => {
 
   test.each([
     [
-      'dynamodb',
       'S3, encryption, operator functions and error explanations',
+      'dynamodb',
       [
         'checkpoints/operations/verify',
         'checkpoints/encryption/run-key',
@@ -56,8 +56,8 @@ describe('a bundled program', () => {
       ],
     ],
     [
-      'index',
       'DynamoDB, S3, KMS and the conversion of transact items',
+      'index',
       [
         'storage/dynamodb/dynamo-storage',
         'storage/s3/s3-payloads',
@@ -66,7 +66,7 @@ describe('a bundled program', () => {
         'storage/dynamodb/transact/marshal-value',
       ],
     ],
-  ] as const)('with the entry %s.ts loads %s only on first use', async (entry, _, lates) => {
+  ] as const)('loads %s only on first use if its entry is %s.ts', async (_, entry, lates) => {
     const { metafile } = await build({
       entryPoints: [`lambda/${entry}.ts`],
       bundle: true,

@@ -27,7 +27,11 @@ export function addStorageCommands(program: Command, runInSession: RunInSession)
     withTargetOptions(
       add('prune <run>', 'remove the content of old checkpoints permanently; they stay in the history')
         .summary('remove the content of old checkpoints')
-        .requiredOption('--keep-last <number>', 'how many of the newest checkpoints to keep (required)', parsePositiveInteger)
+        .requiredOption(
+          '--keep-last <number>',
+          'how many of the newest checkpoints to keep (required)',
+          parsePositiveInteger,
+        )
         .option('--no-keep-named', 'prune checkpoints with a name too')
         .option('-y, --yes', 'do not ask for confirmation'),
     ),

@@ -26,7 +26,7 @@ const sets: readonly (readonly Role[])[] = [
 const forCallers = ROUTES.filter(({ access }) => access !== 'everyone');
 
 describe('a route for callers', () => {
-  it.each(forCallers)('rejects unauthenticated callers and other roles: $method $path', async (route) => {
+  it.each(forCallers)('rejects unauthenticated callers and other roles at $method $path', async (route) => {
     const { callApi } = apiScene();
     const { path, init } = requestTo(route);
     const unknown = await callApi(path, { ...init, as: 'nobody' });

@@ -5,19 +5,19 @@ import { apiScene, caller } from './scene.ts';
 
 describe('a read request', () => {
   it.each([
-    ['/api/runs?status=WAITING_FOR_APPROVAL', { list: 1 }],
-    ['/api/runs?status=WAITING_FOR_APPROVAL&status=FAILED&agent=trips&tag=x&step=book', { list: 2 }],
-    ['/api/runs?status=RUNNING', { list: 9 }],
-    ['/api/runs?owner=ann', { list: 1 }],
-    ['/api/runs?owner=ann&status=WAITING_FOR_APPROVAL&agent=trips', { list: 1 }],
-    ['/api/runs', { list: 17 }],
-    ['/api/counts', { list: 17 }],
-    ['/api/runs/trip', { range: 1 }],
-    ['/api/runs/trip/checkpoints', { read: 1, range: 1 }],
-    ['/api/runs/trip/approvals', { read: 1, range: 1 }],
-    ['/api/approvals', { list: 1, read: 1 }],
-    ['/api/approvals?all=true', { list: 3, read: 1 }],
-  ])('to %s costs exactly the storage requests %j', async (path, expected) => {
+    [{ list: 1 }, '/api/runs?status=WAITING_FOR_APPROVAL'],
+    [{ list: 2 }, '/api/runs?status=WAITING_FOR_APPROVAL&status=FAILED&agent=trips&tag=x&step=book'],
+    [{ list: 9 }, '/api/runs?status=RUNNING'],
+    [{ list: 1 }, '/api/runs?owner=ann'],
+    [{ list: 1 }, '/api/runs?owner=ann&status=WAITING_FOR_APPROVAL&agent=trips'],
+    [{ list: 17 }, '/api/runs'],
+    [{ list: 17 }, '/api/counts'],
+    [{ range: 1 }, '/api/runs/trip'],
+    [{ read: 1, range: 1 }, '/api/runs/trip/checkpoints'],
+    [{ read: 1, range: 1 }, '/api/runs/trip/approvals'],
+    [{ list: 1, read: 1 }, '/api/approvals'],
+    [{ list: 3, read: 1 }, '/api/approvals?all=true'],
+  ])('costs exactly the storage requests %j at %s', async (expected, path) => {
     const { storage, calls } = counted(memoryStorage());
     const { callApi, settle } = apiScene(storage);
     await callApi('/api/runs', { json: { agent: 'trips', id: 'trip', owner: 'ann' } });

@@ -195,7 +195,7 @@ describe('every response', () => {
     expect(https.headers.get('strict-transport-security')).toMatch(/max-age=\d{8}/);
   });
 
-  it('to an error is a page for browsers, except from the API', async () => {
+  it('is a page for browsers if it is an error, except from the API', async () => {
     const { callApi } = apiScene();
     const accept = { accept: 'text/html' };
     for (const path of ['/nothing', '/console/nothing', '/approvals/x'])

@@ -82,7 +82,7 @@ describe('waitstate start', () => {
     ['', 'The input is empty; JSON is expected.'],
     ['{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3: expected a comma or }'],
     ['{"a":1,"a":2}', 'duplicate field "a"'],
-  ])('reports the position of a mistake in its input: %j', async (input, problem) => {
+  ])('reports the position of the mistake in the input %j', async (input, problem) => {
     const { code, err } = await runIn(freshFolder())(['start', 'travel', input]);
     expect(code).toBe(2);
     expect(err.replace(/\n */g, ' ')).toContain(problem);

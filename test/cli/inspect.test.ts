@@ -254,7 +254,7 @@ describe('waitstate state or diff', () => {
     ['/messages/0/role', 'user'],
     ['messages[2]', { role: 'user', text: 'again' }],
     ['["prompt"]', 'Be kind.\nBe brief.'],
-  ])('prints a part of the state: %s', async (path, expected) => {
+  ])('prints the part of the state at %s', async (path, expected) => {
     const command = await chat();
     expect(JSON.parse((await command(['state', 'chat-7', '--path', path])).out)).toEqual(expected);
     expect((await command(['state', 'chat-7', '--path', path, '--json'])).json()).toEqual([expected]);

@@ -182,7 +182,7 @@ describe('before a rewind or fork that runs steps again', () => {
     return runIn(folder);
   }
 
-  it.each(['rewind', 'fork'])('%s lists the steps, and asks for confirmation', async (action) => {
+  it.each(['rewind', 'fork'])('lists the steps before a %s, and asks for confirmation', async (action) => {
     const command = await paidTrip();
     const args = action === 'rewind' ? ['rewind', 'trip-42', '3'] : ['fork', 'trip-42', '--version', '3'];
     const declined = await command(args, { input: 'n', columns: 100 });

@@ -245,7 +245,7 @@ describe('an action on a run', () => {
     expect(textOf((await get('/console/runs/fork?done=fork')).page)).toContain('Fork created.');
   });
 
-  it.each(['rewind', 'fork'] as const)('lists the steps that a %s runs again, before it', async (action) => {
+  it.each(['rewind', 'fork'] as const)('lists the steps that a %s runs again, before it happens', async (action) => {
     const paying = agent({
       name: 'paying',
       async run(ctx) {

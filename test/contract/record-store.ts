@@ -406,7 +406,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         aRecord({ key, body: bytes(50), lists: { [list]: { group, order } } });
 
       it.each(['status', 'owner', 'due'] as const)(
-        'return the records of a group in order, without their bodies: %s',
+        'return the records of a group of the list %s in order, without their bodies',
         async (list) => {
           const group = unique();
           const records = ['3', '1', '20', '2'].map((order) => listedRecord(list, group, order));

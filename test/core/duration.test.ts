@@ -11,7 +11,7 @@ describe('a duration', () => {
     [{ days: 36_600 }, MAX_DURATION_MS],
     [{ seconds: 0 }, 0],
     [{ days: undefined, hours: 1 } as unknown as Duration, 3_600_000],
-  ])('is the sum of its parts: %o', (duration, milliseconds) => {
+  ])('is the sum of its parts, such as %o', (duration, milliseconds) => {
     expect(toMilliseconds('`timeout`', duration)).toBe(milliseconds);
   });
 

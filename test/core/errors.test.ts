@@ -44,7 +44,7 @@ describe('an invalid argument', () => {
     [Number.NaN, 'found NaN.'],
     [{ a: 1 }, 'found {"a":1}.'],
     [['x'], 'found ["x"].'],
-  ])('is shown in the message as it was passed: %o', (found, shown) => {
+  ])('is shown in the message as it was passed, such as %o', (found, shown) => {
     const error = invalidInput('`version`', 'a number', found);
     expect(error).toMatchObject({ code: 'INVALID_INPUT', message: `\`version\` must be a number; ${shown}` });
   });
@@ -54,7 +54,7 @@ describe('an invalid argument', () => {
   });
 
   test.each<[unknown]>([[() => {}], [Symbol('s')], [5n], [{ big: 5n }], [{ toJSON: () => undefined }], [cyclic]])(
-    'can be a value of any kind: %s',
+    'can be a value of any kind, such as %s',
     (found) => {
       expect(invalidInput('x', 'y', found)).toMatchObject({
         code: 'INVALID_INPUT',

@@ -45,7 +45,7 @@ describe('an id', () => {
     ["!'()*", '%21%27%28%29%2A'],
     ['ü', '%C3%BC'],
     ['\u0000', '%00'],
-  ])('such as %j is escaped as %s', (id, escaped) => expect(escapeId('run', id)).toBe(escaped));
+  ])('is escaped as $1 if it is $0', (id, escaped) => expect(escapeId('run', id)).toBe(escaped));
 
   test('can have at most 256 bytes after escaping', () => {
     expect(escapeId('run', 'x'.repeat(256))).toHaveLength(256);

@@ -275,9 +275,11 @@ describe.each([
   ['unencrypted', false],
   ['encrypted', true],
 ] as const)('a process that dies at any call to an %s storage', (_, encrypted) => {
-  test.each(OPERATIONS.filter(({ onlyEncrypted }) => encrypted || !onlyEncrypted))(
-    'damages no checkpoint and leaves no orphan in $name',
-    async (operation) => {
+  const operations = OPERATIONS.filter(({ onlyEncrypted }) => encrypted || !onlyEncrypted);
+
+  test.each(operations.map((operation) => [operation.name, operation] as const))(
+    'damages no checkpoint and leaves no orphan during %s',
+    async (_name, operation) => {
       let calls = 0;
       for (const when of ['before', 'after'] as const)
         for (let call = 1; await crash(operation, encrypted, call, when); call++) calls = call;

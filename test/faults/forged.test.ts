@@ -100,7 +100,7 @@ describe('a forged record', () => {
     return { store };
   }
 
-  test('far after the others counts as one problem, not as one for each missing checkpoint', async () => {
+  test('counts as one problem if it is far after the others, not as one for each missing checkpoint', async () => {
     const { store, stored, storage } = scene();
     await store().save({ run: RUN, state: 1 });
     const last = { ...(await stored().record(1)), key: 'c9999999999' };

@@ -118,7 +118,7 @@ const errorCodeOf = (promise: Promise<unknown>): Promise<string> =>
 describe('a payload that is larger than memory', () => {
   const MEGABYTES = Number(process.env.STREAMED_MEGABYTES ?? 256);
 
-  test.each(['unencrypted', 'encrypted'])('is streamed in both directions, %s', async (encryption) => {
+  test.each(['unencrypted', 'encrypted'])('is streamed in both directions when it is %s', async (encryption) => {
     const child = fileURLToPath(new URL('./child-streaming.ts', import.meta.url));
     const into = join(folder, `streamed ${encryption}`);
     const args = ['--max-old-space-size=64', child, into, String(MEGABYTES), encryption];
@@ -264,7 +264,7 @@ describe('a lost response', () => {
     ['a deletion', (store) => store.delete(RUN), 'RUN_DELETED'],
     ['a prune', (store) => store.prune(RUN, { keepLast: 1, keepNamed: false }), 4],
     ['a rewind', (store) => store.rewind(RUN, 1), 5],
-  ])('lets you retry %s', async (_, run, end) => {
+  ])('can be followed by a retry of %s', async (_, run, end) => {
     for (let lost = 1; ; lost++) {
       let calls = Number.NEGATIVE_INFINITY;
       const { store, open, storage, clock } = faulty(() => (++calls === lost ? 'response lost' : undefined));

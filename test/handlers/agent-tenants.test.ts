@@ -25,7 +25,7 @@ describe('an agent that is restricted to tenants', () => {
   });
 
   it.each(['quotes', 'refunds'])(
-    'receives no run of another tenant, from the stream or from a sweep: %s',
+    'receives no run of another tenant, from the stream or from a sweep, if it is %s',
     async (agent) => {
       const scene = await handlerScene({ agents: AGENTS });
       for (const tenant of ['acme', 'initech'])

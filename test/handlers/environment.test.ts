@@ -112,7 +112,7 @@ describe('the environment of handlers', () => {
     ['api', 'corsOrigins', 'https://a.test, http://localhost:5173,', ['https://a.test', 'http://localhost:5173']],
     ['gauge', 'tenants', '["acme", "ü/1", "acme"]', ['acme', 'ü/1']],
     ['gauge', 'metricsNamespace', ' Shop/Waitstate 2', 'Shop/Waitstate 2'],
-  ])('is parsed for the handler %s: %s', (name, key, text, value) => {
+  ])('is parsed for the handler %s in the field %s', (name, key, text, value) => {
     expect(readEnvironment(name, { ...GOOD, [ENVIRONMENT[key]]: text })).toMatchObject({ [key]: value });
   });
 

@@ -60,7 +60,7 @@ describe('notify', () => {
     expect(scene.sent.events).toHaveLength(1);
   });
 
-  it.each(['bus', 'topic', 'quotes-fn'])('retries the notification until the target accepts it: %s', async (broken) => {
+  it.each(['bus', 'topic', 'quotes-fn'])('retries the notification until the %s accepts it', async (broken) => {
     const scene = await handlerScene();
     await requestApproval(scene);
     scene.failing.set(broken, Object.assign(new Error('not now'), { name: 'ServiceUnavailable' }));

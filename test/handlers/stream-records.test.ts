@@ -78,13 +78,13 @@ describe('a stream batch', () => {
   });
 
   it.each([
-    ['ResourceNotFoundException', 404, 0],
-    ['RequestTooLargeException', 413, 0],
-    ['AccessDeniedException', 403, 1],
-    ['ResourceConflictException', 409, 1],
-    ['TooManyRequestsException', 429, 1],
-    ['ServiceException', 500, 1],
-  ])('with one run that Lambda rejects with %s (%i) has %i records delivered again', async (name, status, again) => {
+    [0, 'ResourceNotFoundException', 404],
+    [0, 'RequestTooLargeException', 413],
+    [1, 'AccessDeniedException', 403],
+    [1, 'ResourceConflictException', 409],
+    [1, 'TooManyRequestsException', 429],
+    [1, 'ServiceException', 500],
+  ])('has %i records delivered again if Lambda rejects its run with %s and status %i', async (again, name, status) => {
     const scene = await handlerScene();
     await scene.checkpoint({ waitstate: 1, action: 'start', run: 'r', agent: 'refunds', input: null });
     scene.failing.set('refunds-fn', aws(name, status));

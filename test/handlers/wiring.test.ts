@@ -83,7 +83,7 @@ describe('a wired function', () => {
     expect(Object.keys(all)).toEqual(expect.arrayContaining(Object.values(ENVIRONMENT)));
   });
 
-  it.each(HANDLERS)('reads exactly its listed variables and uses all of them: %s', async (name) => {
+  it.each(HANDLERS)('reads exactly its listed variables and uses all of them if it is %s', async (name) => {
     vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
     const used = new Set<string>();
     vi.doMock('../../lambda/handlers/read-environment.ts', async (original) => {

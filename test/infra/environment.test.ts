@@ -67,7 +67,7 @@ const namesOf = (who: keyof typeof VARIABLES_BY_HANDLER, without: readonly Envir
     .sort();
 
 describe('the environment of a function', () => {
-  it.each(HANDLERS)('has exactly the variables that the handler reads: %s', (handler) => {
+  it.each(HANDLERS)('has exactly the variables that the handler %s reads', (handler) => {
     const { id } = HANDLER_SETTINGS[handler];
     expect(waitstateVariables(EVERYTHING, id)).toEqual(namesOf(handler));
     expect(waitstateVariables(DEFAULT, id)).toEqual(namesOf(handler, OPTIONAL));
@@ -75,7 +75,7 @@ describe('the environment of a function', () => {
     expect(others).toEqual(['NODE_OPTIONS']);
   });
 
-  it.each(['Agent-refunds', 'Quotes'])('has exactly the variables that the library reads for an agent: %s', (name) => {
+  it.each(['Agent-refunds', 'Quotes'])('has exactly the variables that the library reads for the agent %s', (name) => {
     expect(waitstateVariables(EVERYTHING, name)).toEqual(namesOf('agent'));
     expect(waitstateVariables(DEFAULT, name)).toEqual(namesOf('agent', OPTIONAL));
   });
@@ -84,7 +84,7 @@ describe('the environment of a function', () => {
     expect(variablesOf(DEFAULT, 'Legacy')).toEqual({ [CHECKPOINT_FUNCTION_VARIABLE]: '<Checkpoint>' });
   });
 
-  it.each(HANDLERS)('can be parsed by its handler: %s', (handler) => {
+  it.each(HANDLERS)('can be parsed by the handler %s', (handler) => {
     for (const template of [DEFAULT, EVERYTHING, EXISTING])
       expect(() => readEnvironment(handler, deployed(template, HANDLER_SETTINGS[handler].id))).not.toThrow();
   });

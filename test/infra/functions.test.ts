@@ -108,7 +108,7 @@ describe('every function that Waitstate creates', () => {
 });
 
 describe('handlers', () => {
-  it.each(HANDLERS)('have the memory and timeout of their settings: %s', (handler) => {
+  it.each(HANDLERS)('include %s, with the memory and timeout of its settings', (handler) => {
     const { id, memoryMB, timeoutSeconds } = HANDLER_SETTINGS[handler];
     expect(functionOf(DEFAULT, id)).toMatchObject({
       Handler: `${handler}.handler`,
@@ -202,7 +202,7 @@ describe('the stream', () => {
     },
   );
 
-  it('of an existing table is read from now on, so that old ends of runs are not announced again', () => {
+  it('is read from now on if the table existed before, so that old ends of runs are not announced again', () => {
     const own = templateOf(existingResources);
     const positions = own.all('AWS::Lambda::EventSourceMapping').map(({ Properties }) => Properties.StartingPosition);
     expect(positions).toEqual(['LATEST', 'LATEST']);

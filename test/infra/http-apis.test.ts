@@ -190,7 +190,7 @@ describe('the grants of the API', () => {
       for (const [method, path] of routes) expect(AUTHORIZED).toContain(`${method} ${path}`);
   });
 
-  it('of a portal include every route that an approval needs', () => {
+  it('include every route that a portal needs for approvals', () => {
     const needed = ROUTES.filter(
       ({ method, path, access }) =>
         /^(GET \/api\/(me|approvals|runs\/\{run\}\/approvals\/)|POST .*\/decide$)/.test(`${method} ${path}`) &&

@@ -131,21 +131,24 @@ describe('alarms', () => {
     );
   });
 
-  it.each(names)('notify the topic, also on their return to OK, and refer to their heading in the docs: %s', (name) => {
-    const { AlarmActions, OKActions, AlarmDescription } = DEFAULT.one<AlarmProperties>(
-      'AWS::CloudWatch::Alarm',
-      `Alarms/${name}`,
-    ).Properties;
-    expect([AlarmActions, OKActions].map((actions) => DEFAULT.plain(actions))).toEqual([
-      ['<AlarmTopic>'],
-      ['<AlarmTopic>'],
-    ]);
-    expect(AlarmDescription).toContain(`See "${headingOf(name)}" in docs/guides/operating.md`);
-    const headings = readFileSync(new URL('../../docs/guides/operating.md', import.meta.url), 'utf8').match(
-      /^### .*$/gm,
-    );
-    expect(headings).toContain(`### ${headingOf(name)}`);
-  });
+  it.each(names)(
+    'include %s, which notifies the topic, also on its return to OK, and refers to its heading in the docs',
+    (name) => {
+      const { AlarmActions, OKActions, AlarmDescription } = DEFAULT.one<AlarmProperties>(
+        'AWS::CloudWatch::Alarm',
+        `Alarms/${name}`,
+      ).Properties;
+      expect([AlarmActions, OKActions].map((actions) => DEFAULT.plain(actions))).toEqual([
+        ['<AlarmTopic>'],
+        ['<AlarmTopic>'],
+      ]);
+      expect(AlarmDescription).toContain(`See "${headingOf(name)}" in docs/guides/operating.md`);
+      const headings = readFileSync(new URL('../../docs/guides/operating.md', import.meta.url), 'utf8').match(
+        /^### .*$/gm,
+      );
+      expect(headings).toContain(`### ${headingOf(name)}`);
+    },
+  );
 
   it('have exactly the headings in the docs', () => {
     const page = readFileSync(new URL('../../docs/guides/operating.md', import.meta.url), 'utf8');

@@ -15,14 +15,14 @@ type Props = (stack: Stack) => WaitstateProps;
 
 /** Declares one test for each set of props that the construct refuses, with the expected message. */
 function refuses(cases: Readonly<Record<string, readonly [Props, string]>>): void {
-  it.each(Object.entries(cases))('are refused: %s', (_, [props, message]) => {
+  it.each(Object.entries(cases))('are refused with %s', (_, [props, message]) => {
     const stack = stackOf();
     expect(() => new Waitstate(stack, 'Waitstate', props(stack))).toThrow(`Stack/Waitstate: ${message}`);
   });
 }
 
 function accepts(cases: Readonly<Record<string, Props>>): void {
-  it.each(Object.entries(cases))('are accepted: %s', (_, props) => {
+  it.each(Object.entries(cases))('are accepted with %s', (_, props) => {
     const stack = stackOf();
     expect(() => new Waitstate(stack, 'Waitstate', props(stack))).not.toThrow();
   });

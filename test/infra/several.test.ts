@@ -105,7 +105,7 @@ describe('Waitstates in two stacks', () => {
       'stacks of two apps with different names',
       () => [stackOf(testApp(), 'Stack', { stackName: 'one' }), stackOf(testApp(), 'Stack', { stackName: 'two' })],
     ],
-  ])('share no name and no namespace, and have the outputs for the command line: %s', (_, stacks) => {
+  ])('share no name and no namespace, and have the outputs for the command line, if they are %s', (_, stacks) => {
     const { waitstates, templates, names } = both(...stacks());
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(0);

@@ -33,7 +33,7 @@ describe('the caller of the integration test', () => {
     'arn:aws:iam::111122223333:user/ann',
     'arn:aws:iam::111122223333:user/ops/ann',
     'arn:aws-us-gov:iam::111122223333:user/ann',
-  ])('may operate the deployed app: %s', (arn) => {
+  ])('may operate the deployed app as %s', (arn) => {
     const stack = new ExampleStack(testApp(), 'Integ', {
       operators: operatorsOf(arn),
       disposable: true,
@@ -145,7 +145,7 @@ describe('the AWS cloud', () => {
     [false, false],
     ['access denied', true],
   ] as const)(
-    'finds the bootstrap of an account missing only if AWS says so: %j means %j',
+    'finds the bootstrap of an account missing only if AWS says so, and %j means %j',
     async (isBootstrapped, expected) => {
       const { url } = await fakeAws({ s3: s3Client(), names: {}, isBootstrapped });
       const { cloud } = stackOf([]);

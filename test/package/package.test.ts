@@ -104,7 +104,7 @@ describe('the declarations of the package', () => {
   it.each([
     ['without the optional peer dependencies', [...ENTRIES.keys()].filter((name) => !NEED_PEERS.test(name)), []],
     ['with the optional peer dependencies', [...ENTRIES.keys()], PEERS],
-  ])('compile under lib es2022 without skipLibCheck, %s', async (_, entries, peers) => {
+  ])('compile under lib es2022 %s, and without skipLibCheck', async (_, entries, peers) => {
     const imports = entries.map((name, at) => `import * as entry${at} from '${name}';\nconsole.log(entry${at});\n`);
     const folder = await createProject(tarball, [...DEPENDENCIES, ...peers, '@types/node', 'undici-types'], {
       'tsconfig.json': JSON.stringify(CONFIG),
@@ -159,7 +159,7 @@ describe('the modules of the package', () => {
     ['waitstate', 6],
     ['waitstate/checkpoints', 5],
     ['waitstate/embedded', 6],
-  ])('of the entry %s are in at most %i files, and load no other package', async (name, limit) => {
+  ])('are in at most $1 files for the entry $0, and load no other package', async (name, limit) => {
     const { own, others } = await filesLoadedBy(name);
     expect(own.length).toBeGreaterThan(1);
     expect(own.length).toBeLessThanOrEqual(limit);

@@ -133,7 +133,7 @@ describe('ctx.all and ctx.map', () => {
     ['minSuccessful', { minSuccessful: 3 }],
     ['minSuccessful', { minSuccessful: -1 }],
     ['minSuccessful', { minSuccessful: 0.5 }],
-  ])('reject an invalid `%s` option: %o', async (what, options) => {
+  ])('reject an invalid `%s` option in %o', async (what, options) => {
     const run = await testAgents(branching((ctx) => ctx.map('work', [1, 2], () => 1, options))).start({});
     await expect(run.result()).rejects.toThrow(new RegExp(`\`${what}\``));
   });

@@ -103,37 +103,40 @@ describe('a live lease', () => {
   it.each([
     ['ahead', 10 * MINUTE],
     ['behind', -10 * MINUTE],
-  ])('of a process whose clock is ten minutes %s is not taken by others, and ends with its function', async (_, by) => {
-    const id = freshRun('held');
-    const [right, wrong] = [processAhead(0), processAhead(by)];
-    const [started, finish] = [gate(), gate()];
-    const definition = {
-      name: id,
-      async run(ctx: AgentContext) {
-        await ctx.step('work', async () => {
-          started.open();
-          await finish.opened;
-        });
-        return (await ctx.now()).getTime();
-      },
-    };
-    const holder = agent(definition, wrong.options);
-    await holder.start({}, { id });
-    const working = holder.handler()(
-      { run: id, tenant: 'default' },
-      { awsRequestId: 'wrong', getRemainingTimeInMillis: () => MINUTE },
-    );
-    await started.opened;
-    const until = (await headOf(holder, id)).work?.lease?.until ?? 0;
-    expect(Math.abs(until - Date.now() - MINUTE)).toBeLessThan(ERROR_MS);
-    const other = agent(definition, right.options);
-    const skipped = await other.invoke({ run: id }, { by: 'other', until: Date.now() + MINUTE });
-    expect(skipped).toEqual({ end: 'skipped', reason: 'taken' });
-    finish.open();
-    expect(await working).toMatchObject({ end: 'finished', status: 'SUCCEEDED' });
-    const result = (await other.run(id).result()) as number;
-    expect(Math.abs(result - Date.now())).toBeLessThan(ERROR_MS);
-  });
+  ])(
+    'is not taken by others, and ends with its function, if the clock of its process is ten minutes %s',
+    async (_, by) => {
+      const id = freshRun('held');
+      const [right, wrong] = [processAhead(0), processAhead(by)];
+      const [started, finish] = [gate(), gate()];
+      const definition = {
+        name: id,
+        async run(ctx: AgentContext) {
+          await ctx.step('work', async () => {
+            started.open();
+            await finish.opened;
+          });
+          return (await ctx.now()).getTime();
+        },
+      };
+      const holder = agent(definition, wrong.options);
+      await holder.start({}, { id });
+      const working = holder.handler()(
+        { run: id, tenant: 'default' },
+        { awsRequestId: 'wrong', getRemainingTimeInMillis: () => MINUTE },
+      );
+      await started.opened;
+      const until = (await headOf(holder, id)).work?.lease?.until ?? 0;
+      expect(Math.abs(until - Date.now() - MINUTE)).toBeLessThan(ERROR_MS);
+      const other = agent(definition, right.options);
+      const skipped = await other.invoke({ run: id }, { by: 'other', until: Date.now() + MINUTE });
+      expect(skipped).toEqual({ end: 'skipped', reason: 'taken' });
+      finish.open();
+      expect(await working).toMatchObject({ end: 'finished', status: 'SUCCEEDED' });
+      const result = (await other.run(id).result()) as number;
+      expect(Math.abs(result - Date.now())).toBeLessThan(ERROR_MS);
+    },
+  );
 
   it('is renewed until a time of the storage by a worker whose clock is ten minutes behind', async () => {
     const id = freshRun('renewed');
@@ -210,33 +213,39 @@ describe('a process whose clock is ten minutes wrong', () => {
     ]);
   });
 
-  it.each([10 * MINUTE, -10 * MINUTE])('starts a run that times out at the right time, %d ms ahead', async (by) => {
-    const id = freshRun('timeout');
-    const starting = agent({ name: id, timeout: { minutes: 5 }, run: async () => {} }, processAhead(by).options);
-    await starting.start({}, { id });
-    const { deadline = 0, dueAt = 0 } = (await headOf(starting, id)).work ?? {};
-    expect(Math.abs(deadline - Date.now() - 5 * MINUTE)).toBeLessThan(ERROR_MS);
-    expect(Math.abs(dueAt - Date.now())).toBeLessThan(2 * MINUTE);
-  });
+  it.each([10 * MINUTE, -10 * MINUTE])(
+    'starts a run that times out at the right time when it is %d ms ahead',
+    async (by) => {
+      const id = freshRun('timeout');
+      const starting = agent({ name: id, timeout: { minutes: 5 }, run: async () => {} }, processAhead(by).options);
+      await starting.start({}, { id });
+      const { deadline = 0, dueAt = 0 } = (await headOf(starting, id)).work ?? {};
+      expect(Math.abs(deadline - Date.now() - 5 * MINUTE)).toBeLessThan(ERROR_MS);
+      expect(Math.abs(dueAt - Date.now())).toBeLessThan(2 * MINUTE);
+    },
+  );
 
-  it.each([10 * MINUTE, -10 * MINUTE])('works until shortly before its function ends, %d ms ahead', async (by) => {
-    const id = freshRun('yield');
-    const wrong = processAhead(by);
-    let executions = 0;
-    const looping = agent(
-      {
-        name: id,
-        async run(ctx) {
-          while (executions < 500) await ctx.step('work', () => systemClock.sleep(20).then(() => ++executions));
+  it.each([10 * MINUTE, -10 * MINUTE])(
+    'works until shortly before its function ends when it is %d ms ahead',
+    async (by) => {
+      const id = freshRun('yield');
+      const wrong = processAhead(by);
+      let executions = 0;
+      const looping = agent(
+        {
+          name: id,
+          async run(ctx) {
+            while (executions < 500) await ctx.step('work', () => systemClock.sleep(20).then(() => ++executions));
+          },
         },
-      },
-      wrong.options,
-    );
-    await looping.start({}, { id });
-    const end = await looping.invoke({ run: id }, { by: 'wrong', until: wrong.clock.now() + 2_000 });
-    expect(end).toMatchObject({ end: 'suspended', continues: true });
-    expect(executions).toBeGreaterThan(1);
-  });
+        wrong.options,
+      );
+      await looping.start({}, { id });
+      const end = await looping.invoke({ run: id }, { by: 'wrong', until: wrong.clock.now() + 2_000 });
+      expect(end).toMatchObject({ end: 'suspended', continues: true });
+      expect(executions).toBeGreaterThan(1);
+    },
+  );
 });
 
 describe('a process whose clock is days ahead', () => {

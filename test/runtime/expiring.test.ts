@@ -68,7 +68,7 @@ const kinds = {
 
 describeOnEachStorage('an expiring record', (open) => {
   it.each(Object.entries(kinds))(
-    'is removed by the TTL of the storage, or by a sweep where the storage has none: a %s',
+    'is removed by the TTL of the storage, or by a sweep where the storage has none, if it is a %s',
     async (_, kind) => {
       const storage = await open();
       const { put, sweep, ...world } = worldOn(storage);

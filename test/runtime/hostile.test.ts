@@ -6,7 +6,7 @@ import { testAgents } from '../../lambda/testing.ts';
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
 describe('hostile input', () => {
-  it('that cannot be stored fails the wait that receives it, and does not block the run', async () => {
+  it('fails the wait that receives it, and does not block the run, if it cannot be stored', async () => {
     const listening = agent({
       name: 'listening',
       run: async (ctx) => ctx.waitForSignal('go').catch((error: Error) => `refused: ${error.message.slice(0, 20)}`),

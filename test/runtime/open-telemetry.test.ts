@@ -45,7 +45,7 @@ const assistant = agent({
 });
 
 describe('spans of OpenTelemetry', () => {
-  it('of all invocations of a run belong to one trace, days apart', async () => {
+  it('belong to one trace for all invocations of a run, even days apart', async () => {
     const world = testAgents(assistant, { spans: openTelemetrySpans() });
     const run = await world.start({ question: 'why' }, { id: 'r-1' });
     expect(await run.status()).toBe('SLEEPING');
@@ -64,7 +64,7 @@ describe('spans of OpenTelemetry', () => {
     for (const { parentSpanContext } of invocations) expect(parentSpanContext).toMatchObject({ isRemote: true });
   });
 
-  it('of steps are inside their invocation, and a replayed step has none', async () => {
+  it('are inside their invocation for steps, and a replayed step has none', async () => {
     const world = testAgents(assistant, { spans: openTelemetrySpans() });
     const run = await world.start({ question: 'why' }, { id: 'r-1' });
     await world.skip({ days: 3 });
@@ -79,7 +79,7 @@ describe('spans of OpenTelemetry', () => {
     expect(spanOf('execute_tool search').attributes.inner).toBe(true);
   });
 
-  it('of a step that calls a model have the GenAI attributes of its recorded parameters', async () => {
+  it('have the GenAI attributes of the recorded parameters for a step that calls a model', async () => {
     const world = testAgents(assistant, { spans: openTelemetrySpans() });
     await world.start({ question: 'why' }, { id: 'r-1' });
     const { kind, attributes } = spanOf('chat anthropic.claude');

@@ -227,7 +227,7 @@ describe('a step that fails', () => {
     ['an object with a bigint', () => ({ n: 1n }), /^Error: Thrown: \{.*1n/],
     ['a circular object', () => circle(), /^Error: Thrown: /],
     ['an error whose message is not text', () => Object.assign(new Error('x'), { message: 42 }), /^Error: /],
-  ])('throws the part of its error that can be stored: %s', async (_, error, message) => {
+  ])('throws the part of its error that can be stored when it throws %s', async (_, error, message) => {
     const seen: string[] = [];
     const world = testAgents(
       retrying(async (ctx) => {
@@ -250,7 +250,7 @@ describe('a step that fails', () => {
     [{ backoffRate: 0.5 }, /`retry\.backoffRate`/],
     [{ initialDelay: { seconds: -1 } }, /`retry\.initialDelay`/],
     [{ maxDelay: {} }, /`retry\.maxDelay`/],
-  ])('rejects an invalid retry policy: %o', async (retry, message) => {
+  ])('rejects the invalid retry policy %o', async (retry, message) => {
     const run = await testAgents(retrying((ctx) => ctx.step('work', () => 1, { retry }))).start({});
     await expect(run.result()).rejects.toThrow(message);
     expect(() => agent({ name: 'wrong', retry, run: async () => {} })).toThrow(message);

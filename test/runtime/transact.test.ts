@@ -428,7 +428,7 @@ describe('transact', () => {
   });
 
   it.each(['transact', 'transactRaw'])(
-    'is rejected at the call when the agent has no `transact: true` (%s)',
+    'is rejected at the call when the agent has no `transact: true` and the step has `%s`',
     async (option) => {
       const silent = agent(
         { name: 'silent', run: (ctx) => ctx.step('book', () => 1, { [option]: () => [book('9Z', 'x')] }) },

@@ -386,7 +386,7 @@ test('reads are consistent unless they use an index', async () => {
 });
 
 test.each([{ from: 'b', to: 'a' }, { to: '' }])(
-  'empty bounds, which DynamoDB rejects, return an empty page: %j',
+  'the empty bounds %j, which DynamoDB rejects, return an empty page',
   async (bounds) => {
     const { store, sent } = faulty();
     expect(await store.range('a/b', bounds)).toEqual({ records: [] });

@@ -295,7 +295,7 @@ describe('a rejected request', () => {
     ['remove', 's3:DeleteObject', (store) => store.remove('a/b', ['x'])],
   ];
 
-  test.each(runs)('names the missing permission of `%s`: %s', async (_, actions, run) => {
+  test.each(runs)('names the missing permissions of `%s`, which are %s', async (_, actions, run) => {
     const { mock, store } = mocked();
     mock.rejects(awsError('AccessDenied', { status: 403 }));
     await expect(run(store)).rejects.toMatchObject({

@@ -74,7 +74,7 @@ describe('a plain value that DynamoDB cannot store', () => {
       'nested deeper than 31 levels',
       'Flatten it, or store it as JSON',
     ],
-  ])('is rejected with its path: %s', (_, value, path, found, advice) => {
+  ])('is rejected with its path if it is %s', (_, value, path, found, advice) => {
     /** Expects the refusal of the value at this path. */
     const expectRefusal = (item: object, at: string): void => {
       const error = Object(catchError(() => marshal(item)));
@@ -156,7 +156,7 @@ describe('a malformed write', () => {
       { ConditionCheck: { ...expression, ExpressionAttributeNames: { '#a': 1 } } },
       '`transact[0].ConditionCheck.ExpressionAttributeNames["#a"]` must be a string; found 1.',
     ],
-  ])('is rejected: %s', (_, item, message) => {
+  ])('is rejected if it is %s', (_, item, message) => {
     expect(() => marshal(item)).toThrow(
       expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringContaining(message) }),
     );
@@ -186,7 +186,7 @@ describe('a raw value', () => {
     ['a set of numbers', { NS: [1] }, '', '{ NS: an Array }.'],
     ['a list with a plain value', { L: [{ S: 'x' }, 'x'] }, '.L[1]', '"x". Use `transact`'],
     ['a map with a plain value', { M: { a: { BOOL: 'x' } } }, '.M.a', '{ BOOL: "x" }.'],
-  ])('is rejected with its path: %s', (_, value, path, found) => {
+  ])('is rejected with its path if it is %s', (_, value, path, found) => {
     expect(() => checkRaw(put({ seat: value }))).toThrow(
       expect.objectContaining({
         code: 'INVALID_INPUT',

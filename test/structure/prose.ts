@@ -38,30 +38,39 @@ const isNode = (value: unknown): value is Node =>
   typeof value === 'object' && value !== null && 'type' in value && 'start' in value;
 
 /** All nodes of a syntax tree. */
-function* nodesIn(node: Node): Generator<Node> {
-  yield node;
-  for (const value of Object.values(node))
-    for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) yield* nodesIn(child);
+function nodesIn(root: Node): readonly Node[] {
+  const nodes = [root];
+  for (const node of nodes)
+    for (const value of Object.values(node))
+      if (Array.isArray(value)) nodes.push(...value.filter(isNode));
+      else if (isNode(value)) nodes.push(value);
+  return nodes;
 }
 
 /** Texts of more than one word. */
 function literals(program: unknown): readonly Span[] {
-  return [...nodesIn(program as Node)].filter(
+  return nodesIn(program as Node).filter(
     ({ type, value, raw }) =>
       type === 'TemplateElement' || (type === 'Literal' && typeof value === 'string' && String(raw).includes(' ')),
   );
 }
 
+/** The names of tests in a file, without those of describe blocks. */
+export function namesOfTests(file: string, source = readFileSync(file, 'utf8')): readonly ProseLine[] {
+  const spans = testNames(parseSync(file, source).program, /^(it|test)$/);
+  return spans.flatMap(({ start, end }) => linesOf(file, source, source.slice(start + 1, end - 1), start));
+}
+
 /** The names of describe blocks and tests, with those of `it.each` tables. */
-function testNames(program: unknown): readonly Span[] {
-  return [...nodesIn(program as Node)].flatMap((node) => {
+function testNames(program: unknown, called = /^(it|test|describe\w*)$/): readonly Span[] {
+  return nodesIn(program as Node).flatMap((node) => {
     const [first] = node.type === 'CallExpression' ? (node.arguments as readonly Node[]) : [];
-    return first && isTestCall(node.callee as Node) && /Literal/.test(first.type) ? [first] : [];
+    return first && isTestCall(node.callee as Node, called) && /Literal/.test(first.type) ? [first] : [];
   });
 }
 
-function isTestCall(callee: Node): boolean {
-  if (callee.type === 'Identifier') return /^(it|test|describe\w*)$/.test(String(callee.name));
+function isTestCall(callee: Node, called: RegExp): boolean {
+  if (callee.type === 'Identifier') return called.test(String(callee.name));
   const inner = callee.type === 'MemberExpression' ? callee.object : callee.callee;
-  return isNode(inner) && isTestCall(inner);
+  return isNode(inner) && isTestCall(inner, called);
 }

@@ -153,7 +153,7 @@ ${jsonEditor({ name: 'value', label: 'Value (JSON)', hint: 'The agent receives t
     button: 'Rewind to checkpoint',
     isDestructive: true,
     needsCheckpoint: true,
-    description: html`<p>The run resumes from an earlier checkpoint. A process that is running it now is fenced off, pending approvals are withdrawn, and steps after the checkpoint run again. The history is kept.</p>`,
+    description: html`<p>The run resumes from an earlier checkpoint. A process that is running it now is fenced, pending approvals are withdrawn, and steps after the checkpoint run again. The history is kept.</p>`,
     fields: (
       view,
     ) => html`${view.run.isDurable && stateEditor(view, resultsStayHint(view, html`<a href="${PATHS.ofRun(view.run.run, 'fork')}${queryString({ version: selectedVersion(view) })}">fork the run</a>`))}

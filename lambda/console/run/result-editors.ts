@@ -39,7 +39,7 @@ function resultEditor(recorded: RecordedResult, name: string, form: Form): Html 
   const brief = value ?? error;
   return html`<details class="result"${given !== current && html` open`}><summary><span class="id">${userText(id)}</span>${kind !== undefined && html` <span class="tag">${userText(kind)}</span>`} <span class="quiet">${error !== undefined && 'failed: '}${brief !== undefined && userText(show(brief))}</span></summary>
 <input type="hidden" name="${name}-id" value="${id}">
-${jsonEditor({ name, label: html`Result of <span class="id">${userText(id)}</span> (JSON)`, hint: error === undefined ? 'Leave empty to keep the recorded result.' : 'It failed, and fails again in the fork. Enter JSON to use that as its result instead.', value: given })}</details>`;
+${jsonEditor({ name, label: html`Result of <span class="id">${userText(id)}</span> (JSON)`, hint: error === undefined ? 'Leave empty to keep the recorded result.' : 'This operation failed, and fails again in the fork. To replace the error, enter a result (JSON).', value: given })}</details>`;
 }
 
 const otherResultsEditor = (form: Form): Html =>

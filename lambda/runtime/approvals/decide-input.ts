@@ -80,7 +80,11 @@ export function checkHashAndEditable(
   proposed: string | undefined,
 ): void {
   if (edits !== undefined && !meta.editable)
-    throw invalidInput('`edits`', 'absent, because this approval cannot be edited (reject it with a comment instead)', edits);
+    throw invalidInput(
+      '`edits`',
+      'absent, because this approval cannot be edited (reject it with a comment instead)',
+      edits,
+    );
   // The changes that are decided on now, sent by someone who knows them, such as their proposer whose request is retried.
   if (proposed !== undefined && proposed === currentProposal(meta)) return;
   const proposer = meta.votes.findLast(({ proposes }) => proposes)?.by;

@@ -40,7 +40,7 @@ describe('a decoded value', () => {
     ['an object that looks like a payload', { $: ['payload', 'id', 'sha', 1] }],
     ['keys that are indexes', { 2: 'b', 1: 'a', z: 1, a: 2 }],
     ['empty values', [{}, [], '', new Map(), new Set(), Object.create(null)]],
-  ])('equals the original: %s', (_, value) => {
+  ])('equals the original when it contains %s', (_, value) => {
     expectSame(roundTrip(value), value);
     expectSame(roundTrip(value, true), value);
   });
@@ -212,7 +212,7 @@ describe('objects that occur more than once', () => {
     ]);
   });
 
-  it.each([true, false])('are decoded as one object of any kind (mutable: %s)', (mutable) => {
+  it.each([true, false])('are decoded as one object of any kind when `mutable` is %s', (mutable) => {
     const kinds = [
       { a: 1 },
       [1],

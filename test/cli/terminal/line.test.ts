@@ -58,7 +58,7 @@ describe('a line', () => {
     ['text that fits stays unchanged', 'abc', 3, 'abc'],
     ['nothing is left without columns', 'abc', 0, ''],
     ['only the ellipsis is left in one column', 'abc', 1, '…'],
-  ])('fits the given number of columns: %s', (_, given, columns, expected) => {
+  ])('fits the given number of columns, and %s', (_, given, columns, expected) => {
     expect(text(truncate(given, columns))).toBe(expected);
     expect(stringWidth(text(truncate(given, columns)))).toBeLessThanOrEqual(columns);
   });

@@ -20,7 +20,7 @@ describe('a quoted word', () => {
     'Grüße 東京',
     '-rf',
     '\u202eabc',
-  ])('has the same value in bash: %j', (word) => {
+  ])('has the same value in bash as the text %j', (word) => {
     const quoted = shellQuote(word);
     expect(hasNoControls(quoted)).toBe(true);
     expect(execFileSync('bash', ['-c', `printf %s ${quoted}`]).toString()).toBe(word);

@@ -144,7 +144,7 @@ export function deletingContract(open: OpenStores): void {
           for (const version of [1, 2, 3]) await stored().remove(version);
         },
       ],
-    ])('leaves no content even if it was damaged before: %s', async (_, damage) => {
+    ])('leaves no content even if it was damaged before and %s', async (_, damage) => {
       const stores = await startedRun(open());
       const { store, run, stored, clock } = stores;
       await damage(stores);

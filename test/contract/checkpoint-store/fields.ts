@@ -252,7 +252,7 @@ export function fieldsContract(open: OpenStores): void {
       ['retention', { days: 0 }, /`retention` must be longer than 0/],
       ['parent', { run: '', version: 1 }, /parent run id must be/],
       ['parent', { run: 'a', version: 0 }, /version of the parent must be a whole number from 1/],
-    ])('is rejected before anything is written: `%s` is %o', async (field, value, message) => {
+    ])('is rejected before anything is written when `%s` is %o', async (field, value, message) => {
       const { store, run, stored } = open();
       const saver = store();
       const input = { run, state: 1, [field]: value } as SaveInput;

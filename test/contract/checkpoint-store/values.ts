@@ -60,7 +60,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
 
 export function valuesContract(open: OpenStores): void {
   describe('a value in a state', () => {
-    test.each(Object.entries(VALUES))('round-trips unchanged: %s', async (_, value) => {
+    test.each(Object.entries(VALUES))('round-trips unchanged when it contains %s', async (_, value) => {
       const { store, run } = open();
       const saver = store();
       // First as a snapshot, then as a change to something else.
@@ -138,7 +138,7 @@ export function valuesContract(open: OpenStores): void {
       ['state.weak is a WeakMap', { weak: new WeakMap() }],
       ['state["odd key"][1] is a function', { 'odd key': [0, () => {}] }],
       ['state is a function', () => {}],
-    ])('is rejected with its path before anything is written: %s', async (message, state) => {
+    ])('is rejected with the message "%s" before anything is written', async (message, state) => {
       const { store, run, stored } = open();
       const saver = store();
       await expect(saver.save({ run, state })).rejects.toMatchObject({

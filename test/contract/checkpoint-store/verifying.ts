@@ -136,7 +136,7 @@ export function verifyingContract(open: OpenStores): void {
         [4, 5],
         4,
       ],
-    ])('is rejected with its id, and never loaded partially: %s', async (_, damage, lost, named) => {
+    ])('is rejected with its id, and never loaded partially, when %s', async (_, damage, lost, named) => {
       const stores = await chained(open());
       const { store, run } = stores;
       await damage(stores);
@@ -240,7 +240,7 @@ export function verifyingContract(open: OpenStores): void {
       ['the head', 'cz', 'The head of run'],
       ['a name', 'nthird', 'The name "third" of run'],
       ['a checkpoint', 3, 'Checkpoint 3 of run'],
-    ])('is rejected with the name of the damaged record: %s', async (_, key, name) => {
+    ])('is rejected with the name of the record when %s is damaged', async (_, key, name) => {
       const { store, run, stored } = await chained(open());
       await stored().alter(key, () => ({ meta: '1 {"this is": "not ours"' }));
       await expect(store().load(run, { name: 'third' })).rejects.toMatchObject({
@@ -256,7 +256,7 @@ export function verifyingContract(open: OpenStores): void {
       ['a name', 'nthird'],
       ['a checkpoint', 3],
       ['the newest checkpoint', 5],
-    ])('is rejected as too new, not as damaged: %s', async (_, key) => {
+    ])('is rejected as too new, not as damaged, when it is %s', async (_, key) => {
       const { store, run, stored } = await chained(open());
       for (const format of ['2', '9', '10']) {
         await stored().alter(key, ({ meta }) => ({ meta: format + meta.slice(1) }));

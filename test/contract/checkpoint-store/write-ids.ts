@@ -72,7 +72,7 @@ export function writeIdsContract(open: OpenStores): void {
       ['a step', {}],
       ['a change of status', { status: 'SLEEPING' }],
       ['a save with a name', { name: 'here' }],
-    ] as const)('succeeds after the first response was lost: %s', async (_, fields) => {
+    ] as const)('succeeds after the first response was lost when it is %s', async (_, fields) => {
       const { store, run, storage } = open();
       let losses = 0;
       const losing = recordCalls(storage, {

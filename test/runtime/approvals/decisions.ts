@@ -105,7 +105,7 @@ export function decisionsContract(open: OpenScene): void {
       });
     });
 
-    test('with changes can be sent again: it is recorded once, and stays the proposal of its voter', async () => {
+    test('can be sent again if it has changes, is recorded once, and stays the proposal of its voter', async () => {
       const { requestApproval, at } = await open();
       await requestApproval('a', { approvers: ['user:ann', 'user:bob', 'user:cho'], quorum: 2, editable: true });
       const { contentHash } = await viewApproval(at, 'a');
@@ -122,7 +122,7 @@ export function decisionsContract(open: OpenScene): void {
       });
     });
 
-    test('by the deadline approves the request itself, not proposed changes without enough votes', async () => {
+    test('approves the request itself at the deadline, not proposed changes without enough votes', async () => {
       const { requestApproval, at, clock } = await open();
       const terms = { approvers: ['user:ann', 'user:bob'], quorum: 2, editable: true } as const;
       await requestApproval('a', { ...terms, timeout: { hours: 1 }, onTimeout: 'approve' });

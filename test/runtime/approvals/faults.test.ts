@@ -66,7 +66,7 @@ describe('concurrent changes of an approval, in any order', () => {
       ['bob rejects', 'an operator withdraws'],
       ['REJECTED', 'WITHDRAWN'],
     ],
-  ])('end it once and wake its run once: %j', async (names, ends) => {
+  ])('end it once and wake its run once when they are %j', async (names, ends) => {
     for (const choose of choices(60, 7)) {
       const scene = await sceneOn(memoryStorage());
       await scene.requestApproval('a', { approvers: ['user:ann', 'user:bob'], quorum: 2 });

@@ -47,7 +47,7 @@ describe.each(SHARED_STORAGES)('concurrent processes %s', (storageName, open) =>
   test.each([
     ['the second one skips the run', 0, 'skipped'],
     ['the older one is fenced when its lease has ended', 2 * MINUTE, 'fenced'],
-  ])('do not disturb each other: %s', async (_, apart, expected) => {
+  ])('do not disturb each other, because %s', async (_, apart, expected) => {
     const seen = new Set<string>();
     for (let seed = 1; seed <= SEEDS[storageName]; seed++) {
       today += DAY;

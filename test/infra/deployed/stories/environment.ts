@@ -21,7 +21,7 @@ export function environment(): void {
       ...new Set(account().invocations.flatMap((each) => (each.label === label ? each.read : []))),
     ];
 
-    it.each(HANDLERS)('has exactly the variables that the handler read: %s', (handler) => {
+    it.each(HANDLERS)('has exactly the variables that the handler %s read', (handler) => {
       const { variables } = account().named(String(labelOf(handler)));
       const known = VARIABLES_BY_HANDLER[handler].map((name) => ENVIRONMENT[name]).sort();
       expect(ours(Object.keys(variables))).toEqual(known);
