@@ -114,7 +114,10 @@ describeOnEachStorage('the token of an approval link', (open) => {
     }
     expect(await scene.request(`/approvals/${ann}?by=user:bob`, approval())).toMatchObject({ status: 400 });
     const { contentHash } = await scene.record('bill 2');
-    expect(await scene.answer(ann, 'approve', { contentHash })).toMatchObject({ status: 400 });
+    expect(await scene.answer(ann, 'approve', { contentHash })).toMatchObject({
+      status: 409,
+      code: 'APPROVAL_CHANGED',
+    });
     expect(await scene.record('bill 1')).toMatchObject({ status: 'PENDING', votes: [] });
 
     // Two links of the same person give one vote.
