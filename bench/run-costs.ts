@@ -1,4 +1,4 @@
-import type { SaveFields } from '../lambda/checkpoints/save.ts';
+import type { SaveFields } from '../lambda/checkpoints/fields/save-fields.ts';
 import { measureCounts, printCosts } from './costs.ts';
 import { dynamoStore, type OpenStore, waitstateSystem } from './systems.ts';
 import { trace } from './trace.ts';

@@ -52,6 +52,7 @@ export const EXIT_CODE_BY_ERROR: Readonly<Record<ErrorCode, ExitCode>> = {
   APPROVAL_EXPIRED: EXIT.conflict,
   APPROVAL_WITHDRAWN: EXIT.conflict,
   NOT_AN_APPROVER: EXIT.denied,
+  REQUESTER_UNKNOWN: EXIT.usage,
   STORAGE_DENIED: EXIT.denied,
   KEY_UNAVAILABLE: EXIT.denied,
   RUN_NOT_ENCRYPTED: EXIT.denied,

@@ -6,6 +6,7 @@ export interface ApiPermission {
   readonly routes: readonly (readonly [HttpMethod, string])[];
   readonly roles: readonly Role[];
   readonly decidesForOthers?: boolean;
+  readonly startsForOthers?: boolean;
 }
 
 const { ANY, GET, POST } = HttpMethod;

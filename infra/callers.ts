@@ -19,7 +19,7 @@ export class CallerRegistry {
   grant(
     endpoint: HttpEndpoint,
     grantee: IGrantable,
-    { routes, roles, decidesForOthers }: ApiPermission,
+    { routes, roles, decidesForOthers, startsForOthers }: ApiPermission,
     tenant: string,
   ): Grant {
     const arn = callerArn(endpoint, grantee);
@@ -33,6 +33,7 @@ export class CallerRegistry {
       tenant,
       roles: [...new Set([...(known?.roles ?? []), ...roles])],
       ...(decidesForOthers && { decidesForOthers }),
+      ...(startsForOthers && { startsForOthers }),
     });
     const resourceArns = routes.map(([method, path]) => endpoint.routeArn(method, path));
     acknowledgeWildcards(grantee.grantPrincipal, resourceArns, 'Paths contain ids of runs, and the API has one stage.');

@@ -5,5 +5,11 @@ export type { AgentProps, FunctionAgentProps } from './agents.ts';
 export { cognitoIssuer } from './cognito-issuer.ts';
 export type { EntryAgentProps } from './entry-function.ts';
 export type { VpcEndpointService, VpcEndpoints } from './vpc-endpoints.ts';
-export { type CallerOptions, type TenantOptions, type VpcEndpointOptions, Waitstate } from './waitstate.ts';
+export {
+  type CallerOptions,
+  type StartCallerOptions,
+  type TenantOptions,
+  type VpcEndpointOptions,
+  Waitstate,
+} from './waitstate.ts';
 export type { JwtProps, WaitstateProps } from './waitstate-props.ts';

@@ -52,6 +52,15 @@ export interface CallerOptions {
   readonly tenant?: string;
 }
 
+/** Options of `grantStart`. */
+export interface StartCallerOptions extends CallerOptions {
+  /**
+   * Whether the grantee may name the person who requests a run, with `requestedBy`: for a service that authenticates its
+   * users. Approvals with `excludeRequester` rely on it. @default false
+   */
+  readonly forOthers?: boolean;
+}
+
 /**
  * Durable execution for agents in your AWS account: a table, a bucket, functions that resume agents and serve approval
  * links, API and console, and a dashboard with alarms.
@@ -244,8 +253,8 @@ export class Waitstate extends Construct {
   }
 
   /** Grants permission to start runs with `POST /api/runs`. */
-  grantStart(grantee: IGrantable, options: CallerOptions = {}): Grant {
-    return this.#grantApi(grantee, START, options);
+  grantStart(grantee: IGrantable, { forOthers = false, ...options }: StartCallerOptions = {}): Grant {
+    return this.#grantApi(grantee, { ...START, startsForOthers: forOthers }, options);
   }
 
   /** Grants permission to show approvals and to decide on behalf of people, for a portal that authenticates them. */

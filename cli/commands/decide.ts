@@ -1,9 +1,8 @@
-import { checkPerson } from '../../lambda/core/approval.ts';
-import { WaitstateError } from '../../lambda/core/errors.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
 import type { CommonOptions, Session } from '../session.ts';
 import { bold, type Line, styled, wrapText } from '../terminal/line.ts';
+import { requireActingPerson } from './input/acting-person.ts';
 import { findApproval } from './input/find-approval.ts';
 import { readTextFile } from './input/json-argument.ts';
 import { parseJson } from './input/parse-json.ts';
@@ -29,18 +28,13 @@ export interface DecideArguments {
 /** Decides an approval on behalf of a person, and prints its new status. */
 export async function decide(session: Session, decision: DecideArguments, options: DecideOptions): Promise<void> {
   const { terminal } = session;
-  const by = options.as ?? terminal.environment.WAITSTATE_PERSON;
-  if (!by)
-    throw new WaitstateError(
-      'INVALID_INPUT',
-      'No person is given. Pass --as, such as --as user:ann, or set WAITSTATE_PERSON.',
-    );
+  const by = requireActingPerson(session, options.as);
   const edits = options.edits === undefined ? undefined : readEdits(options.edits);
   const target = await session.openTarget();
   const approval = await findApproval(target.operator, decision.run, decision.approval);
   const decided = await target.operator.decide(decision.run, {
     approval: approval.id,
-    by: checkPerson('Who decides', by),
+    by,
     answer: decision.answer,
     // The decision applies only to the request that was just read.
     ...(approval.status === 'PENDING' && { contentHash: approval.contentHash }),

@@ -4,6 +4,7 @@ import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { parseCheckpoint } from '../program/parse-arguments.ts';
 import type { CommonOptions, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
+import { actingPerson } from './input/acting-person.ts';
 import { confirmRestart } from './input/confirm-restart.ts';
 import { editState } from './input/edit-json.ts';
 import { jsonArgument } from './input/json-argument.ts';
@@ -18,6 +19,7 @@ export interface ForkOptions extends CommonOptions {
   readonly edit?: boolean;
   readonly result?: readonly string[];
   readonly owner?: string;
+  readonly as?: string;
   readonly tag?: readonly string[];
   readonly yes?: boolean;
 }
@@ -27,6 +29,7 @@ export async function fork(session: Session, run: string, options: ForkOptions):
   const { id, owner, tag: tags, state: file, edit } = options;
   const given = await jsonArgument(session.terminal, 'state', undefined, file);
   const toolResults = readResults(options.result);
+  const requestedBy = actingPerson(session, options.as);
   const target = await session.openTarget();
   const { operator } = target;
   const origin = await operator.checkpoint(
@@ -43,7 +46,8 @@ export async function fork(session: Session, run: string, options: ForkOptions):
     alwaysAsks: false,
     isConfirmed: options.yes,
   });
-  const input = { version: origin.version, ...omitUndefined({ id, owner, tags, toolResults, state: given }) };
+  const fields = { id, owner, requestedBy, tags, toolResults, state: given };
+  const input = { version: origin.version, ...omitUndefined(fields) };
   const forked = edit
     ? await editState(session.terminal, given ?? origin.state, (state) => operator.fork(run, { ...input, state }))
     : await operator.fork(run, input);

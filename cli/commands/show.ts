@@ -84,12 +84,26 @@ function runLines(view: RunDetails, columns: number, now: number, maxRows: numbe
 }
 
 function factLines(view: RunDetails, columns: number, now: number): readonly Line[] {
-  const { version, stepNumber, step, agent, owner, tags, createdAt, updatedAt, parent, lease, deadline, parkedReason } =
-    view;
+  const {
+    version,
+    stepNumber,
+    step,
+    agent,
+    owner,
+    requestedBy,
+    tags,
+    createdAt,
+    updatedAt,
+    parent,
+    lease,
+    deadline,
+    parkedReason,
+  } = view;
   const { status, input, result, error, errorLocation, waits, encrypted, shredded, retention } = view;
   const facts: readonly (readonly [string, Line | undefined])[] = [
     ['agent', agent],
     ['owner', owner],
+    ['requester', requestedBy],
     ['tags', tags.length > 0 ? tags.join(' ') : undefined],
     ['version', `${version}${step === undefined ? '' : `, step ${stepNumber} "${step}"`}`],
     [

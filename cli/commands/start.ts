@@ -4,6 +4,7 @@ import type { TargetOptions } from '../target/resolve-target.ts';
 import { bold, dim, styled } from '../terminal/line.ts';
 import { shellQuote } from '../terminal/shell-quote.ts';
 import { statusText } from '../terminal/status-style.ts';
+import { actingPerson } from './input/acting-person.ts';
 import { jsonArgument } from './input/json-argument.ts';
 import { printResult } from './output/print-result.ts';
 import { warnIfNoServer } from './output/warn-if-no-server.ts';
@@ -13,6 +14,7 @@ export interface StartOptions extends CommonOptions {
   readonly id?: string;
   readonly key?: string;
   readonly owner?: string;
+  readonly as?: string;
   readonly tag?: readonly string[];
   readonly timeout?: number;
   readonly retention?: number;
@@ -26,10 +28,11 @@ export async function start(
 ): Promise<void> {
   const input = await jsonArgument(session.terminal, 'input', given, options.input);
   const { id, key, owner, tag: tags, timeout, retention } = options;
+  const requestedBy = actingPerson(session, options.as);
   const target = await session.openTarget({ createIfMissing: true });
   const started = await target.operator.start({
     agent,
-    ...omitUndefined({ input, id, key, owner, tags }),
+    ...omitUndefined({ input, id, key, owner, requestedBy, tags }),
     ...(timeout !== undefined && { timeout: { milliseconds: timeout } }),
     ...(retention !== undefined && { retention: { milliseconds: retention } }),
   });

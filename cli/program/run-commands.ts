@@ -19,6 +19,7 @@ export function addRunCommands(program: Command, runInSession: RunInSession): vo
         .option('--id <run>', 'the id of the run; an existing run with this id is not started again')
         .option('--key <key>', 'an idempotency key; the same key starts only one run')
         .option('-o, --owner <owner>', 'the owner of the run')
+        .option('--as <person>', 'who requests the run, such as user:ann (default: WAITSTATE_PERSON)')
         .option('-t, --tag <tag>', 'a tag; may be repeated', appendValue)
         .option('--timeout <time>', 'how long the run may take in total, such as 1h', parseDuration)
         .option('--retention <time>', 'how long the run is kept after its last write, such as 90d', parseDuration),

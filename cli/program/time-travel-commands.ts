@@ -23,6 +23,7 @@ export function addTimeTravelCommands(program: Command, runInSession: RunInSessi
         .option('-e, --edit', 'edit the state in $EDITOR first')
         .option('--result <id=json>', 'replace the result of an operation; may be repeated', appendValue)
         .option('-o, --owner <owner>', 'the owner of the new run')
+        .option('--as <person>', 'who requests it, if the original run does not say (default: WAITSTATE_PERSON)')
         .option('-t, --tag <tag>', 'a tag; may be repeated', appendValue)
         .option('-y, --yes', 'do not ask for confirmation')
         .addHelpText('after', RUNS_AGAIN),

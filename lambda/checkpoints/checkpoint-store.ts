@@ -5,6 +5,7 @@ import { toCheckpoint } from './content.ts';
 import type { RunContext } from './context.ts';
 import { type CheckpointStoreOptions, contextFactory } from './context-factory.ts';
 import type { Edit } from './draft.ts';
+import type { SaveFields } from './fields/save-fields.ts';
 import type { HistoryOptions } from './lists/history.ts';
 import type { RunFilter } from './lists/runs.ts';
 import { loadCheckpoint } from './load.ts';
@@ -15,7 +16,7 @@ import type { Difference } from './operations/diff.ts';
 import type { PruneOptions, PruneResult } from './operations/prune.ts';
 import type { ForkOptions } from './operations/time-travel.ts';
 import type { Verification } from './operations/verify.ts';
-import { type SaveFields, type SaveInput, save } from './save.ts';
+import { type SaveInput, save } from './save.ts';
 import type { UpdateFields } from './update.ts';
 
 /** Saves, loads and manages the checkpoints of one tenant's runs. */

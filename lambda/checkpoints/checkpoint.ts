@@ -1,3 +1,4 @@
+import type { Person } from '../core/approval.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
 
@@ -96,6 +97,8 @@ export interface RunSummary {
   readonly status: Status;
   readonly agent?: string;
   readonly owner?: string;
+  /** The person who requested the run. */
+  readonly requestedBy?: Person;
   readonly tags: readonly string[];
   /**
    * The checkpoint at which the status last changed, and its step; later steps do not update lists. For a failed run,

@@ -26,6 +26,7 @@ export type HeadChange = Partial<
     HeadMeta,
     | 'agent'
     | 'owner'
+    | 'requestedBy'
     | 'tags'
     | 'parent'
     | 'retentionMs'

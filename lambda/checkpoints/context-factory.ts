@@ -7,8 +7,8 @@ import { createCache } from './cache.ts';
 import type { Context, RunContext } from './context.ts';
 import type { TypeCodecs } from './document/document.ts';
 import type { KeyRing } from './encryption/key-ring.ts';
+import { checkText, toRetentionMs } from './fields/save-fields.ts';
 import { createMigrator, type Schema } from './format/schema.ts';
-import { checkText, toRetentionMs } from './save.ts';
 
 /** The options of a checkpoint store. */
 export interface CheckpointStoreOptions {

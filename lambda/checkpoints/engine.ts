@@ -53,6 +53,8 @@ export { applyEdit, type Draft, type Edit } from './draft.ts';
 export { cipherFor, importRunKey } from './encryption/cipher-for.ts';
 export { type KeyContext, type KeyRing, localKeys, type WrappedKey } from './encryption/key-ring.ts';
 export { plaintext, type RunCipher } from './encryption/run-cipher.ts';
+export { checkSaveFields } from './fields/check-save-fields.ts';
+export { type SaveFields, toRetentionMs } from './fields/save-fields.ts';
 export { hasExpired, withExpiry } from './format/expiring-record.ts';
 export { type HeadKeyFields, type HeadMeta, isUnreadable, type RuntimeMeta, readObjectMeta } from './format/meta.ts';
 export {
@@ -99,7 +101,7 @@ export {
 export { checkLive, checkVersion, readLiveHead, readNewest } from './read-head.ts';
 export { retryOnConflict } from './retry-on-conflict.ts';
 export { damagedError } from './run-errors.ts';
-export { checkSaveFields, findEarlierWrite, type SaveFields, type SaveInput, save, toRetentionMs } from './save.ts';
+export { findEarlierWrite, type SaveInput, save } from './save.ts';
 export { StaleVersionError } from './stale-version-error.ts';
 export { tryCommit } from './try-commit.ts';
 export type { UpdateFields } from './update.ts';

@@ -1,10 +1,6 @@
-import { type Duration, toPositiveMs } from '../core/duration.ts';
-import { escapeId } from '../core/ids.ts';
-import { invalidInput } from '../core/invalid-input.ts';
-import { STATUSES, type Status } from '../core/status.ts';
-import { nameKey, versionKey } from '../storage/keys.ts';
+import { versionKey } from '../storage/keys.ts';
 import { append, createBase, toBase } from './append.ts';
-import type { CheckpointFields, CheckpointSummary, ModelParameters } from './checkpoint.ts';
+import type { CheckpointSummary } from './checkpoint.ts';
 import type { HeadChange } from './commit.ts';
 import {
   type ContentValues,
@@ -15,25 +11,13 @@ import {
   nextSchemaVersion,
 } from './content.ts';
 import type { RunContext } from './context.ts';
+import { checkSaveFields, importRunFields } from './fields/check-save-fields.ts';
+import { isRecord, type SaveFields, toRetentionMs } from './fields/save-fields.ts';
 import { lastUsedAt, readCheckpoint, toCheckpointSummary } from './format/records.ts';
 import { loadCheckpoint } from './load.ts';
 import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 import { checkNotExpired, checkVersion, readNewest } from './read-head.ts';
 import { StaleVersionError } from './stale-version-error.ts';
-
-/** The fields of a save, besides the state. */
-export interface SaveFields extends CheckpointFields {
-  /** Tool results by call id; they are added to those of the run. */
-  readonly toolResults?: Readonly<Record<string, unknown>> | undefined;
-  /** Removes these tool results from the run, or all earlier ones. */
-  readonly forgetToolResults?: true | readonly string[] | undefined;
-  readonly model?: ModelParameters | undefined;
-  readonly agent?: string | undefined;
-  readonly owner?: string | undefined;
-  readonly tags?: readonly string[] | undefined;
-  /** How long the run is kept after its last write. @default the retention of the store */
-  readonly retention?: Duration | undefined;
-}
 
 /** A checkpoint to save. */
 export interface SaveInput<State = unknown> extends SaveFields {
@@ -55,7 +39,7 @@ export async function save(
   at: RunContext,
   { expectedVersion = 0, ...input }: Omit<SaveInput, 'run'>,
 ): Promise<LoadedCheckpoint> {
-  checkSaveFields(input);
+  await checkSaveFields(input);
   const { version, hash } = isRecord(expectedVersion) ? expectedVersion : { version: expectedVersion, hash: undefined };
   checkVersion(version, '`expectedVersion`', 0);
   if (version === 0) return saveAfter(at, undefined, input);
@@ -81,7 +65,7 @@ export async function saveAfter(
 ): Promise<LoadedCheckpoint> {
   if (!loaded) return saveFirst(at, input);
   if (input.writeId !== undefined && loaded.record.meta.writeId === input.writeId) return loaded;
-  if (input.parent) throw invalidInput('`parent`', 'given with the first save of a run only', input.parent);
+  if (input.parent || input.requestedBy) (await importRunFields()).checkNotFirstOnly(input, loaded);
   checkNotExpired(at, loaded.head.meta, lastUsedAt(loaded.record.meta));
   const schema = input.state === undefined ? loaded.record.meta.schema : nextSchemaVersion(at, loaded);
   checkReadable(at, loaded, input);
@@ -98,8 +82,8 @@ function toValues({ state, toolResults, forgetToolResults }: Input): ContentValu
 async function saveFirst(at: RunContext, input: Input): Promise<LoadedCheckpoint> {
   const base = await createBase(at, input.owner);
   const root = await encodeValues(at, base.cipher, EMPTY_CONTENT, toValues(input));
-  const head = toHeadFields(input);
-  head.retentionMs ??= at.retentionMs;
+  const { retentionMs = at.retentionMs, ...fields } = toHeadFields(input);
+  const head = { ...fields, retentionMs, requestedBy: input.requestedBy };
   try {
     return await append(at, base, {
       ...input,
@@ -146,62 +130,3 @@ const toHeadFields = ({ agent, owner, tags, retention }: Input) => ({
   tags,
   retentionMs: toRetentionMs(retention),
 });
-
-/** Rejects invalid fields before anything is written. */
-export function checkSaveFields(input: SaveFields): void {
-  if (!isRecord(input)) throw invalidInput('The input of a save', 'an object', input);
-  const { step, stepNumber, status, name, labels, toolResults, forgetToolResults, model, writeId, parent } = input;
-  const { agent, owner, tags, retention } = input;
-  checkText('step', step, 1000);
-  checkText('writeId', writeId);
-  checkText('agent', agent);
-  checkField(
-    'stepNumber',
-    stepNumber,
-    'a whole number from 0',
-    Number.isSafeInteger(stepNumber) && Number(stepNumber) >= 0,
-  );
-  checkField('status', status, `one of ${STATUSES.join(', ')}`, STATUSES.includes(status as Status));
-  const hasValidLabels = isRecord(labels) && Object.values(labels).every(isString) && fitsMeta(labels);
-  checkField('labels', labels, `an object whose values are text, ${META_LIMIT}`, hasValidLabels);
-  checkField('toolResults', toolResults, 'an object of results by call id', isRecord(toolResults));
-  checkField('model', model, 'an object of parameters', isRecord(model));
-  const hasValidIds = Array.isArray(forgetToolResults) && forgetToolResults.every(isString);
-  checkField(
-    'forgetToolResults',
-    forgetToolResults,
-    'true or a list of call ids',
-    forgetToolResults === true || hasValidIds,
-  );
-  const hasValidTags = Array.isArray(tags) && tags.every((tag) => isText(tag, 256)) && fitsMeta(tags);
-  checkField('tags', tags, `a list of texts, ${META_LIMIT}`, hasValidTags);
-  toRetentionMs(retention);
-  if (owner !== undefined) escapeId('owner', owner);
-  if (name !== undefined) nameKey(name);
-  if (parent !== undefined) {
-    escapeId('parent run', parent.run);
-    checkVersion(parent.version, 'The version of the parent');
-  }
-}
-
-/** Rejects anything but text of 1 to `maxCharacters` characters. */
-export const checkText = (field: string, value: unknown, maxCharacters = 256): void =>
-  checkField(field, value, `text of 1 to ${maxCharacters} characters`, isText(value, maxCharacters));
-
-function checkField(field: string, value: unknown, expected: string, isValid: boolean): void {
-  if (value !== undefined && !isValid) throw invalidInput(`\`${field}\``, expected, value);
-}
-
-/** A retention in milliseconds; rejects an invalid one. */
-export const toRetentionMs = (retention: Duration | undefined): number | undefined =>
-  toPositiveMs('`retention`', retention);
-
-// Metadata is written and read with every list, and a record can hold at most 400 KB.
-const MAX_META_CHARACTERS = 16_384;
-const META_LIMIT = `at most ${MAX_META_CHARACTERS} characters as JSON`;
-const fitsMeta = (value: unknown): boolean => JSON.stringify(value).length <= MAX_META_CHARACTERS;
-const isString = (value: unknown): value is string => typeof value === 'string';
-const isText = (value: unknown, maxCharacters: number): boolean =>
-  isString(value) && value !== '' && value.length <= maxCharacters;
-const isRecord = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -3,10 +3,12 @@ import { invalidInput } from '../core/invalid-input.ts';
 import { toCheckpoint } from './content.ts';
 import type { RunContext } from './context.ts';
 import { applyEdit, type Edit } from './draft.ts';
+import { checkSaveFields } from './fields/check-save-fields.ts';
+import type { SaveFields } from './fields/save-fields.ts';
 import { loadCheckpoint } from './load.ts';
 import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
-import { checkSaveFields, type SaveFields, saveAfter } from './save.ts';
+import { saveAfter } from './save.ts';
 
 /** The fields of an `update`. A repeated `writeId` is recognized only while it belongs to the newest checkpoint. */
 export interface UpdateFields<State = unknown> extends Omit<SaveFields, 'parent'> {
@@ -21,7 +23,7 @@ export async function update<State>(
   fields: UpdateFields<State>,
 ): Promise<LoadedCheckpoint> {
   if (typeof edit !== 'function') throw invalidInput('The edit', 'a function that gets a draft of the state', edit);
-  checkSaveFields(fields);
+  await checkSaveFields(fields);
   const { initial, ...input } = fields;
   let isSaving = false;
   const editAndSave = async (loaded: LoadedCheckpoint | undefined): Promise<LoadedCheckpoint> => {

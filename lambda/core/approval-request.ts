@@ -1,12 +1,6 @@
 import { type Duration, toPositiveMs } from './duration.ts';
-import { escapeId } from './ids.ts';
 import { invalidInput } from './invalid-input.ts';
-
-/** A person who decides approvals. */
-export type Person = `user:${string}`;
-
-/** Who may decide an approval: a person, or every member of a group. */
-export type Approver = Person | `group:${string}`;
+import { type Approver, checkApprover, isGroup, type Person } from './person.ts';
 
 /** What happens to an approval that is still pending at its deadline. */
 export type OnTimeout = 'reject' | 'approve' | 'fail' | 'escalate';
@@ -26,6 +20,8 @@ export interface ApprovalRequest {
    * hook must say who its members are. @default false
    */
   readonly openGroups?: boolean;
+  /** Whether the person who requested the run cannot vote. The run must have been started with `requestedBy`. @default false */
+  readonly excludeRequester?: boolean;
   /** How long approvers have to decide. @default no deadline */
   readonly timeout?: Duration;
   /** The interval between reminders. @default no reminders */
@@ -50,6 +46,7 @@ export interface ApprovalTerms {
   readonly approvers: readonly Approver[];
   readonly quorum: number;
   readonly openGroups?: true;
+  readonly excludeRequester?: true;
   readonly timeoutMs: number | undefined;
   readonly remindAfterMs: number | undefined;
   readonly escalateAfterMs: number | undefined;
@@ -65,9 +62,6 @@ const MAX_QUORUM = 100;
 
 export const ON_TIMEOUT_ACTIONS: readonly OnTimeout[] = ['reject', 'approve', 'fail', 'escalate'];
 
-/** Whether an approver is a group. */
-export const isGroup = (approver: string): approver is `group:${string}` => approver.startsWith('group:');
-
 /** Validates a request and returns its terms; rejects one that nobody could decide or that contradicts itself. */
 export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
   const {
@@ -76,12 +70,15 @@ export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
     onTimeout = 'reject',
     editable,
     openGroups = false,
+    excludeRequester = false,
   } = Object(request) as Partial<ApprovalRequest>;
   if (typeof title !== 'string' || title.length < 1 || title.length > MAX_TITLE_CHARACTERS)
     throw invalidInput('The `title` of an approval', `text of 1 to ${MAX_TITLE_CHARACTERS} characters`, title);
   if (facts !== undefined && (typeof facts !== 'object' || facts === null || Array.isArray(facts)))
     throw invalidInput('The `facts` of an approval', 'an object of facts by name', facts);
   if (typeof openGroups !== 'boolean') throw invalidInput('`openGroups`', 'true or false', openGroups);
+  if (typeof excludeRequester !== 'boolean')
+    throw invalidInput('`excludeRequester`', 'true or false', excludeRequester);
   if (!ON_TIMEOUT_ACTIONS.includes(onTimeout))
     throw invalidInput('`onTimeout`', ON_TIMEOUT_ACTIONS.join(', '), onTimeout);
   const approvers = checkApproverList('`approvers`', request.approvers, MAX_APPROVERS);
@@ -95,6 +92,7 @@ export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
     onTimeout,
     editable: editable !== undefined && editable !== false,
     ...(openGroups && { openGroups }),
+    ...(excludeRequester && { excludeRequester }),
     quorum: checkQuorum(request.quorum, approvers),
     ...checkTimes(request, escalateTo, onTimeout),
   };
@@ -107,25 +105,6 @@ function checkApproverList(argument: string, people: unknown, max: number): read
   const approvers = people.map((each) => checkApprover(`Each of ${argument}`, each));
   if (new Set(approvers).size < approvers.length) throw invalidInput(argument, expected, approvers);
   return approvers;
-}
-
-/** Rejects anything but the name of a person or a group. */
-export const checkApprover = (argument: string, name: unknown): Approver =>
-  checkName(
-    argument,
-    name,
-    /^(user|group):./s,
-    '"user:" or "group:" followed by a name: write "user:ann" for a person, or "group:finance" for all members of a group',
-  ) as Approver;
-
-/** Rejects anything but the name of a person. */
-export const checkPerson = (argument: string, name: unknown): Person =>
-  checkName(argument, name, /^user:./s, '"user:" followed by a name, such as "user:ann"') as Person;
-
-function checkName(argument: string, name: unknown, pattern: RegExp, expected: string): string {
-  escapeId('approver', name);
-  if (!pattern.test(name as string)) throw invalidInput(argument, expected, name);
-  return name as string;
 }
 
 function checkQuorum(quorum: unknown = 1, approvers: readonly string[]): number {

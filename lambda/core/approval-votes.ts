@@ -1,7 +1,9 @@
 import { type ApprovalMeta, applyTimeouts, endApproval, isEncryptedText, type Vote } from './approval.ts';
-import { type GroupMembers, isGroup } from './approval-request.ts';
+import type { GroupMembers } from './approval-request.ts';
 import { WaitstateError } from './errors.ts';
 import { invalidInput } from './invalid-input.ts';
+import { isGroup } from './person.ts';
+import { isExcluded, requesterExcluded } from './requester.ts';
 
 type Voted = Pick<ApprovalMeta, 'votes'>;
 
@@ -51,6 +53,7 @@ export function castVote(meta: ApprovalMeta, newVote: Vote): ApprovalMeta {
   const { by, answer, at, proposal } = newVote;
   const now = applyTimeouts(meta, at);
   if (!matchApprover(now, by, newVote.as === undefined ? [] : [newVote.as])) throw notAnApprover(now, by);
+  if (isExcluded(now, by)) throw requesterExcluded(now, by);
   if (now.status === 'EXPIRED') throw approvalExpired(now);
   if (now.status === 'WITHDRAWN') throw approvalWithdrawn(now);
   const isProposal = answer === 'approve' && proposal !== currentProposal(now);

@@ -1,16 +1,13 @@
-import type { ApprovalTerms, Approver, OnTimeout, Person } from './approval-request.ts';
+import type { ApprovalTerms, OnTimeout } from './approval-request.ts';
+import type { Approver, Person } from './person.ts';
 
 export {
   type ApprovalRequest,
   type ApprovalTerms,
-  type Approver,
   checkApprovalRequest,
-  checkApprover,
-  checkPerson,
   type GroupMembers,
-  isGroup,
-  type Person,
 } from './approval-request.ts';
+export { type Approver, checkApprover, checkPerson, isGroup, type Person } from './person.ts';
 
 /** The statuses of an approval; all but PENDING are final. */
 export const APPROVAL_STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN'] as const;
@@ -62,6 +59,9 @@ export interface ApprovalMeta {
   readonly editable: boolean;
   /** Whether anyone can vote for a group whose members nobody knows. */
   readonly openGroups?: true | undefined;
+  /** The person who requested the run, and whether that person cannot vote. */
+  readonly requestedBy?: Person | undefined;
+  readonly excludeRequester?: true | undefined;
   /** The members of the groups, as the agent's hook listed them last; encrypted if the run is encrypted. */
   readonly members?: string | undefined;
   readonly status: ApprovalStatus;
@@ -86,7 +86,7 @@ export const isEncryptedText = (text: string): boolean => text.startsWith('~');
 
 /** A new pending approval whose first notification is due immediately. */
 export function newApproval(
-  request: Pick<ApprovalMeta, 'agent' | 'name' | 'requestNumber' | 'contentHash'>,
+  request: Pick<ApprovalMeta, 'agent' | 'name' | 'requestNumber' | 'contentHash' | 'requestedBy'>,
   terms: ApprovalTerms,
   now: number,
 ): ApprovalMeta {

@@ -116,4 +116,6 @@ export type ErrorCode =
   /** The approval shows something else than what the decision is about. */
   | 'APPROVAL_CHANGED'
   /** The caller is not an approver. */
-  | 'NOT_AN_APPROVER';
+  | 'NOT_AN_APPROVER'
+  /** An approval excludes the requester of the run, but the run does not say who requested it. */
+  | 'REQUESTER_UNKNOWN';

@@ -25,6 +25,7 @@ const Iam = z.record(
     personFromSession: z.boolean().optional(),
     groups: z.array(z.string().startsWith('group:')).optional(),
     decidesForOthers: z.boolean().optional(),
+    startsForOthers: z.boolean().optional(),
   }),
 );
 

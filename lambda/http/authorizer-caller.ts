@@ -35,6 +35,8 @@ export interface IamCaller {
   readonly groups?: readonly string[] | undefined;
   /** Whether the caller may submit decisions on behalf of people that it names. @default false */
   readonly decidesForOthers?: boolean | undefined;
+  /** Whether the caller may name the person who requests a run that it starts. @default false */
+  readonly startsForOthers?: boolean | undefined;
 }
 
 /** Options of {@link identifyFromAuthorizer}. */
@@ -135,12 +137,12 @@ const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/
 
 /** The caller, or undefined without a valid tenant. A caller without roles may do nothing. */
 function toCaller(identity: Omit<IamCaller, 'tenant'> & { readonly tenant: string | undefined }): Caller | undefined {
-  const { tenant = '', roles, person, groups = [], decidesForOthers = false } = identity;
+  const { tenant = '', roles, person, groups = [], decidesForOthers = false, startsForOthers } = identity;
   try {
     escapeId('tenant', tenant);
   } catch (error) {
     if (isWaitstateError(error, 'INVALID_INPUT')) return undefined;
     throw error;
   }
-  return { tenant, roles: new Set(roles), groups, decidesForOthers, ...omitUndefined({ person }) };
+  return { tenant, roles: new Set(roles), groups, decidesForOthers, ...omitUndefined({ person, startsForOthers }) };
 }

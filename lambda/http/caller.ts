@@ -18,6 +18,8 @@ export interface Caller {
   readonly roles: ReadonlySet<Role>;
   /** Whether it may submit decisions for people that it names: a portal that knows its users, or the local server. */
   readonly decidesForOthers: boolean;
+  /** Whether it may name the person who requests a run that it starts: a service that authenticates its users. */
+  readonly startsForOthers?: boolean;
 }
 
 /** Identifies the caller of a request; undefined rejects the request. */

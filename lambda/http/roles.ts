@@ -1,4 +1,4 @@
-import type { Person } from '../core/approval.ts';
+import { checkPerson, type Person } from '../core/approval.ts';
 import { groupsOf, matchApprover, notAnApprover } from '../core/approval-votes.ts';
 import type { ApprovalDocument } from '../operator/approval-document.ts';
 import { type Caller, ROLES, type Role } from './caller.ts';
@@ -47,6 +47,16 @@ export function requireDecider({ person, groups, decidesForOthers }: Caller): {
   throw notAllowed(
     decidesForOthers ? 'Name the person who decides.' : 'Only a person can decide, and this caller is a program.',
   );
+}
+
+/**
+ * The person who requests a run that a caller starts: the caller, or the person whom a caller names who may start runs
+ * for others. Otherwise people could name someone else, and then decide what they requested themselves.
+ */
+export function requesterOf(caller: Caller, named: string | undefined): Person | undefined {
+  if (named === undefined || named === caller.person) return caller.person;
+  if (caller.decidesForOthers || caller.startsForOthers) return checkPerson('`requestedBy`', named);
+  throw notAllowed('This caller may not start runs for others. Leave out `requestedBy`.');
 }
 
 /** The 403 error for a caller who lacks a permission. */

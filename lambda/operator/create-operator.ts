@@ -34,12 +34,13 @@ export function createOperator(base: Runtime): Operator {
     lineage: async (run) => loadLineage(await forRun(run)),
 
     async start(input) {
-      const { agent, owner, tags, retention, timeout } = input;
+      const { agent, owner, requestedBy, tags, retention, timeout } = input;
       const id = input.id ?? (input.key === undefined ? undefined : runIdFromKey(input.agent, input.key));
       return startRun(runtime, {
         agent,
         id,
         owner,
+        requestedBy,
         tags,
         retention,
         unchecked: true,
@@ -100,7 +101,7 @@ const isDurable = async (at: RunContext): Promise<boolean> => (await readLiveHea
 
 /** The options of a fork as values; documents may point at payloads of the checkpoint that the fork starts from. */
 async function toForkOptions(at: RunContext, input: ForkInput) {
-  const { version, name, id, state, toolResults, owner, tags } = input;
+  const { version, name, id, state, toolResults, owner, requestedBy, tags } = input;
   const load = () => loadCheckpoint(at, version ?? (name === undefined ? undefined : { name }));
   const value = (argument: string, doc: unknown) => decodeWithPayloads(at, argument, doc, load);
   const edited = state === undefined ? undefined : { value: await value('state', state) };
@@ -108,7 +109,7 @@ async function toForkOptions(at: RunContext, input: ForkInput) {
     async ([result, doc]) => [result, await value(`toolResults[${JSON.stringify(result)}]`, doc)] as const,
   );
   return {
-    ...omitUndefined({ version, name, id, owner, tags }),
+    ...omitUndefined({ version, name, id, owner, requestedBy, tags }),
     ...(edited && { edit: () => edited.value }),
     ...(toolResults && { toolResults: Object.fromEntries(await Promise.all(results)) }),
   };

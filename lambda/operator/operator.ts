@@ -8,7 +8,7 @@ import type {
   RunFilter,
   RunSummary,
 } from '../checkpoints/engine.ts';
-import type { Approver, UnsentNotification } from '../core/approval.ts';
+import type { Approver, Person, UnsentNotification } from '../core/approval.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
 import type { DecideAllInput, DecideAllResult } from '../runtime/approvals/decide-all.ts';
@@ -211,6 +211,8 @@ interface StartInput {
   /** An idempotency key of the caller, instead of an id. */
   readonly key?: string;
   readonly owner?: string;
+  /** The person who requests the run. The caller must have authenticated them. */
+  readonly requestedBy?: Person;
   readonly tags?: readonly string[];
   readonly retention?: Duration;
   readonly timeout?: Duration;
@@ -230,6 +232,8 @@ export interface ForkInput {
   /** Results to replace, by id. */
   readonly toolResults?: Readonly<Record<string, Doc>>;
   readonly owner?: string;
+  /** The person who forks: the requester, if the original run has none. */
+  readonly requestedBy?: Person;
   readonly tags?: readonly string[];
 }
 

@@ -8,7 +8,7 @@ import {
   readNewest,
   save,
 } from '../checkpoints/engine.ts';
-import type { ApprovalRequest } from '../core/approval.ts';
+import type { ApprovalRequest, Person } from '../core/approval.ts';
 import { type Duration, toMilliseconds } from '../core/duration.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
@@ -48,10 +48,11 @@ export async function performAction(options: ActionOptions, request: CheckpointR
 
 const ACTIONS: Readonly<Record<Action, PerformAction>> = {
   async start(options, { run, fields }, at) {
-    const { agent, input, timeout, owner, tags, retention } = fields as StartFields;
+    const { agent, input, timeout, owner, requestedBy, tags, retention } = fields as StartFields;
     return startRun(createRuntime(options), {
       agent,
       owner,
+      requestedBy,
       tags,
       retention,
       id: run,
@@ -62,12 +63,14 @@ const ACTIONS: Readonly<Record<Action, PerformAction>> = {
   },
 
   async save(_, request, at) {
-    const { status, owner, tags, retention } = request.fields as SaveFields;
+    const { status, owner, requestedBy, tags, retention } = request.fields as SaveFields;
     const saved = await toRemoteSave(at, request);
     if (status === 'READY') return savedResponse(await yieldRemotely(at, saved));
     const current = status === undefined ? undefined : await readNewest(at);
     if (current?.head.meta.work) checkIsRunning(at, { head: current.head, record: current.newest });
-    return savedResponse(await save(at, { ...saved, ...omitUndefined({ status, owner, tags, retention }) }));
+    return savedResponse(
+      await save(at, { ...saved, ...omitUndefined({ status, owner, requestedBy, tags, retention }) }),
+    );
   },
 
   async load({ signedUrls }, { run, fields }, at) {
@@ -153,11 +156,14 @@ interface StartFields {
   readonly input?: unknown;
   readonly timeout?: Duration;
   readonly owner?: string;
+  readonly requestedBy?: Person;
   readonly tags?: readonly string[];
   readonly retention?: Duration;
 }
 
-interface SaveFields extends Omit<RemoteSave, 'writeId'>, Pick<StartFields, 'owner' | 'tags' | 'retention'> {
+interface SaveFields
+  extends Omit<RemoteSave, 'writeId'>,
+    Pick<StartFields, 'owner' | 'requestedBy' | 'tags' | 'retention'> {
   readonly stateFrom?: { readonly upload: string };
   readonly status?: 'RUNNING' | 'READY';
 }

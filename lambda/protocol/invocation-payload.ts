@@ -5,6 +5,7 @@ import {
   randomId,
   toCheckpointSummary,
 } from '../checkpoints/engine.ts';
+import type { Person } from '../core/approval.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
@@ -17,6 +18,8 @@ interface PayloadContent {
   readonly checkpoint: Readonly<Record<string, unknown>>;
   /** The input of the run. */
   readonly input?: Doc;
+  /** The person who requested the run. */
+  readonly requestedBy?: Person;
   /** The approvals that have ended, with their decisions. */
   readonly approvals: readonly object[];
   /** The signals that the run waited for, received or timed out. */
@@ -77,6 +80,7 @@ function toPayloadContent(at: RunContext, loaded: LoadedCheckpoint): PayloadCont
       ...omitUndefined({ step, name, model: loaded.model }),
     },
     ...(input !== undefined && { input: undefinedToNull(input) }),
+    ...omitUndefined({ requestedBy: loaded.head.meta.requestedBy }),
     approvals: toDecisions(journal),
     signals: entries.flatMap(([, { kind, signal, value, timedOut }]) =>
       kind === 'signal' && value !== undefined ? [toSignal(signal, value as Doc, timedOut)] : [],

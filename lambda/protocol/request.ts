@@ -83,6 +83,7 @@ const SAVE_FIELDS: Fields = {
 
 const RUN_FIELDS: Fields = {
   owner: text(256),
+  requestedBy: text(256),
   tags: texts,
   retention: duration,
 };
@@ -121,6 +122,7 @@ const APPROVAL_FIELDS: Fields = {
   facts: recordOf('an object of facts by name'),
   editable: oneOf(true, false),
   openGroups: oneOf(true, false),
+  excludeRequester: oneOf(true, false),
 };
 
 /** Validates a whole request before anything is done. */

@@ -1,6 +1,7 @@
 import type { Checkpoint } from '../checkpoints/engine.ts';
 import { isGroup, type Person } from '../core/approval.ts';
 import { isWaitstateError, WaitstateError } from '../core/errors.ts';
+import { isExcluded } from '../core/requester.ts';
 import type { Agent } from '../runtime/agent/agent.ts';
 import type { RunHandle } from '../runtime/agent/run-handle.ts';
 import type { AnswerInput, DecideInput } from '../runtime/approvals/decide-input.ts';
@@ -17,7 +18,7 @@ type TestAnswer = Partial<AnswerInput> & Partial<Pick<DecideInput, 'by' | 'group
 export interface TestRun<Result = unknown, Signals extends SignalSchemas = SignalSchemas>
   extends RunHandle<Result, Signals> {
   /**
-   * Approves a pending approval, given by its name or id; by its first approver that is not a group, or `user:test`.
+   * Approves a pending approval, given by its name or id; by its first approver who can decide and is not a group, or `user:test`.
    */
   approve(name: string, answer?: TestAnswer): Promise<void>;
   /** Rejects a pending approval, given by its name or id. */
@@ -93,9 +94,10 @@ async function decideApproval(
   name: string,
   decision: TestAnswer = {},
 ): Promise<void> {
-  const { id: approval, approvers, contentHash, members = {} } = await findPendingApproval(run, name);
+  const pending = await findPendingApproval(run, name);
+  const { id: approval, approvers, contentHash, members = {} } = pending;
   const possible = approvers.flatMap((each): readonly Person[] => (isGroup(each) ? (members[each] ?? []) : [each]));
-  const { by = possible[0] ?? 'user:test', ...more } = decision;
+  const { by = possible.find((each) => !isExcluded(pending, each)) ?? 'user:test', ...more } = decision;
   // If the agent does not list the members of a group, the test says who they are.
   const groups = approvers.filter((each) => isGroup(each) && !members[each]);
   await run.decide({ groups, contentHash, ...more, approval, by, answer });

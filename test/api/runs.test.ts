@@ -246,6 +246,7 @@ describe('GET /api/me', () => {
       groups: ['group:desk'],
       roles: ['viewer'],
       decidesForOthers: false,
+      startsForOthers: false,
     });
   });
 });

@@ -20,7 +20,13 @@ const CODES: Readonly<Record<ProblemCode, true>> = {
     APPROVAL_EXPIRED: true,
     APPROVAL_WITHDRAWN: true,
   },
-  ...{ NOT_AN_APPROVER: true, NOT_AUTHENTICATED: true, NOT_ALLOWED: true, ROUTE_NOT_FOUND: true },
+  ...{
+    NOT_AN_APPROVER: true,
+    REQUESTER_UNKNOWN: true,
+    NOT_AUTHENTICATED: true,
+    NOT_ALLOWED: true,
+    ROUTE_NOT_FOUND: true,
+  },
   ...{ METHOD_NOT_ALLOWED: true, PART_NOT_FOUND: true, BODY_TIMED_OUT: true, TOO_LARGE: true },
   ...{ UNSUPPORTED_TYPE: true, PRECONDITION_REQUIRED: true, UNEXPECTED: true },
 };

@@ -22,6 +22,22 @@ describe('waitstate start', () => {
     expect(shown).toMatchObject({ input: { to: 'Lisbon' } });
   });
 
+  it('records who requests the run', async () => {
+    const folder = freshFolder();
+    const command = runIn(folder);
+    await command(['start', 'travel', '--id', 'one', '--as', 'user:ann']);
+    await command(['start', 'travel', '--id', 'two'], { env: { WAITSTATE_PERSON: 'user:bob' } });
+    expect((await command(['show', 'one'])).out).toMatch(/requester\s+user:ann/);
+    expect((await command(['show', 'two', '--json'])).json()).toMatchObject([{ requestedBy: 'user:bob' }]);
+    const wrong = await command(['start', 'travel', '--as', 'ann']);
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--as must be "user:" followed by a name')]);
+    await command(['start', 'travel', '--id', 'three']);
+    await command(['fork', 'three', '--id', 'four', '--as', 'user:cho']);
+    await command(['fork', 'one', '--id', 'five', '--as', 'user:cho']);
+    expect((await command(['show', 'four', '--json'])).json()).toMatchObject([{ requestedBy: 'user:cho' }]);
+    expect((await command(['show', 'five', '--json'])).json()).toMatchObject([{ requestedBy: 'user:ann' }]);
+  });
+
   it('does not warn if a server is running', async () => {
     const folder = freshFolder();
     const command = runIn(folder);

@@ -62,6 +62,30 @@ describe('the protocol for other languages', () => {
     expect(live.state).toEqual({ when: new Date(5), seen: new Set(['a', 'b']), big: 12n, own: { $: 1 } });
   });
 
+  it('starts and saves runs with a requester, whom an approval can exclude', async () => {
+    const started = freshRun();
+    await act('start', { run: started, agent: 'quotes', requestedBy: 'user:ann' });
+    expect(await head(started)).toMatchObject({ requestedBy: 'user:ann' });
+    const run = await running({ requestedBy: 'user:ann' });
+    expect(await act('load', { run })).toMatchObject({ requestedBy: 'user:ann' });
+    const ask = (of: string) =>
+      act('requestApproval', {
+        run: of,
+        expectedVersion: 1,
+        approval: { ...APPROVAL, approvers: ['user:ann', 'user:bob'], excludeRequester: true },
+      });
+    expect(await ask(run)).toMatchObject({ ok: true, suspended: true });
+    const vote = { approval: 'buy', answer: 'approve' } as const;
+    const at = await scene.contexts.forRun(run);
+    await expect(decide(at, { ...vote, by: 'user:ann' })).rejects.toMatchObject({ code: 'NOT_AN_APPROVER' });
+    await decide(at, { ...vote, by: 'user:bob' });
+    expect(await ask(await running())).toMatchObject({ ok: false, error: { code: 'REQUESTER_UNKNOWN' } });
+    expect(await act('start', { agent: 'quotes', requestedBy: 'ann' })).toMatchObject({
+      ok: false,
+      error: { code: 'INVALID_INPUT' },
+    });
+  });
+
   it('starts a run with a retention, and changes the retention with a save', async () => {
     const run = freshRun();
     await act('start', { run, agent: 'a', retention: { days: 90 } });

@@ -49,6 +49,17 @@ describe('the tenant of a caller', () => {
 });
 
 describe('an IAM caller', () => {
+  it('may name the requesters of the runs that it starts only if its grant says so', () => {
+    const stack = stackOf();
+    const waitstate = new Waitstate(stack, 'Waitstate');
+    waitstate.grantStart(roleOf(stack, 'Orders'));
+    waitstate.grantStart(roleOf(stack, 'Shop'), { forOthers: true });
+    expect(Object.values(callersIn(stack))).toEqual([
+      { tenant: 'default', roles: ['starter'] },
+      { tenant: 'default', roles: ['starter'], startsForOthers: true },
+    ]);
+  });
+
   it('is refused from another account, which an HTTP API does not support', () => {
     const stack = stackOf(undefined, 'Stack', { env: { account: '111122223333', region: 'eu-central-1' } });
     const theirs = Role.fromRoleArn(stack, 'Theirs', 'arn:aws:iam::999922223333:role/orders');

@@ -1,4 +1,6 @@
 import type { Doc } from '../../../lambda/checkpoints/engine.ts';
+import { isGroup } from '../../../lambda/core/approval.ts';
+import { isExcluded } from '../../../lambda/core/requester.ts';
 import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
 import { bold, dim, type Line, styled, toSpans, wrapText } from '../../terminal/line.ts';
 import { shellQuote } from '../../terminal/shell-quote.ts';
@@ -17,9 +19,10 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
     ...(deadline ? [`expires ${formatRelativeTime(deadline, now)}`] : []),
     ...(quorum > 1 ? [`${approvedCount} of ${quorum} approved`] : []),
   ];
-  const named = approvers.find((each) => each.startsWith('user:')) ?? Object.values(approval.members ?? {}).flat()[0];
+  const known = [...approvers.filter((each) => !isGroup(each)), ...Object.values(approval.members ?? {}).flat()];
+  const named = known.find((each) => !isExcluded(approval, each));
   const person = named ?? 'user:…';
-  const group = named === undefined ? ` --group ${shellQuote(approvers[0] ?? '')}` : '';
+  const group = named === undefined ? ` --group ${shellQuote(approvers.find(isGroup) ?? '')}` : '';
   const commandFor = (answer: string) =>
     `waitstate ${answer} ${shellQuote(run)} ${shellQuote(id)} --as ${shellQuote(person)}${group}`;
   return [

@@ -66,6 +66,7 @@ export interface IamCaller {
   readonly personFromSession?: boolean | undefined;
   readonly groups?: readonly string[] | undefined;
   readonly decidesForOthers?: boolean | undefined;
+  readonly startsForOthers?: boolean | undefined;
 }
 
 export type JwtCallers = JwtClaims &
@@ -82,6 +83,10 @@ export type JwtProps = JwtCallers & {
   readonly issuer: string;
   readonly audience: readonly string[];
 };
+
+export interface StartCallerOptions extends CallerOptions {
+  readonly forOthers?: boolean;
+}
 
 export interface TenantOptions {
   readonly tenant?: string;
@@ -129,7 +134,7 @@ export class Waitstate extends Construct {
   addVpcEndpoints({ services }?: VpcEndpointOptions): VpcEndpoints;
   grantStore(grantee: IGrantable, { tenant }?: TenantOptions): Grant;
   grantAdminister(grantee: IGrantable, { tenant }?: TenantOptions): Grant;
-  grantStart(grantee: IGrantable, options?: CallerOptions): Grant;
+  grantStart(grantee: IGrantable, { forOthers, ...options }?: StartCallerOptions): Grant;
   grantApprove(grantee: IGrantable, options?: CallerOptions): Grant;
   grantRead(grantee: IGrantable, options?: CallerOptions): Grant;
   grantOperate(grantee: IGrantable, options?: CallerOptions): Grant;

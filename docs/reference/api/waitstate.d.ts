@@ -37,6 +37,7 @@ export interface AgentContext<State = unknown, Signals extends SignalSchemas = S
   readonly run: string;
   readonly tenant: string;
   readonly agent: string;
+  readonly requestedBy: Person | undefined;
   readonly state: Frozen<State>;
   step<T>(name: string, work: (step: StepContext) => T | Promise<T>, options?: StepOptions<T>): Promise<T>;
   tool<A, T>(
@@ -203,6 +204,8 @@ export interface ApprovalView {
   readonly editable: boolean;
   readonly members?: GroupMembers;
   readonly openGroups?: true;
+  readonly requestedBy?: Person;
+  readonly excludeRequester?: true;
   readonly votes: readonly VoteView[];
   readonly endedAt?: Date;
   readonly outcome?: ApprovalOutcome;
@@ -352,7 +355,8 @@ export type ErrorCode =
   | 'APPROVAL_EXPIRED'
   | 'APPROVAL_WITHDRAWN'
   | 'APPROVAL_CHANGED'
-  | 'NOT_AN_APPROVER';
+  | 'NOT_AN_APPROVER'
+  | 'REQUESTER_UNKNOWN';
 
 export type ErrorScope = 'step' | 'invocation' | 'run';
 
@@ -527,6 +531,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 export interface StartOptions {
   readonly id?: string;
   readonly owner?: string;
+  readonly requestedBy?: Person;
   readonly tags?: readonly string[];
   readonly retention?: Duration;
   readonly timeout?: Duration;
@@ -729,6 +734,7 @@ interface ApprovalRequest {
   readonly approvers: readonly Approver[];
   readonly quorum?: number;
   readonly openGroups?: boolean;
+  readonly excludeRequester?: boolean;
   readonly timeout?: Duration;
   readonly remindAfter?: Duration;
   readonly escalateTo?: readonly Approver[];

@@ -14,6 +14,7 @@ const Me = namedSchema(
     groups: StringList,
     roles: z.array(z.enum(ROLES)),
     decidesForOthers: z.boolean(),
+    startsForOthers: z.boolean().describe('Whether the caller may name who requests a run'),
   }),
 );
 
@@ -35,10 +36,17 @@ export const aboutRoutes = (describe: () => object): readonly Route[] => [
     name: 'whoAmI',
     summary: 'Get the caller: tenant, person, groups and roles',
     responses: { 200: { description: 'The caller', schema: Me } },
-    async handle({ caller: { tenant, person, groups, roles, decidesForOthers } }) {
+    async handle({ caller: { tenant, person, groups, roles, decidesForOthers, startsForOthers } }) {
       return {
         status: 200,
-        json: { tenant, ...omitUndefined({ person }), groups, roles: [...roles], decidesForOthers },
+        json: {
+          tenant,
+          ...omitUndefined({ person }),
+          groups,
+          roles: [...roles],
+          decidesForOthers,
+          startsForOthers: decidesForOthers || startsForOthers === true,
+        },
       };
     },
   }),

@@ -5,8 +5,9 @@ import { isWaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { AppOptions } from '../../http/app-options.ts';
+import type { Caller } from '../../http/caller.ts';
 import { HttpError } from '../../http/problem.ts';
-import { OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
+import { OPERATE_ROLES, requesterOf, VIEW_ROLES } from '../../http/roles.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { performAction } from '../../protocol/actions.ts';
 import { type Action, parseRequest } from '../../protocol/request.ts';
@@ -15,7 +16,7 @@ import { MAX_VERSION } from '../../storage/keys.ts';
 import { type Route, route } from '../route.ts';
 import { Loaded, Saved, Upload } from '../schemas/checkpoints.ts';
 import { namedSchema } from '../schemas/named.ts';
-import { Approver, Document, Duration, Name, runParams, StringList, Tags, Version } from '../schemas/values.ts';
+import { Approver, Document, Duration, Name, Person, runParams, StringList, Tags, Version } from '../schemas/values.ts';
 
 const conditionalHeaders = z.strictObject({
   'if-match': z
@@ -60,6 +61,7 @@ const ApprovalRequest = namedSchema(
     escalateAfter: Duration.optional(),
     onTimeout: z.enum(ON_TIMEOUT_ACTIONS).optional(),
     openGroups: z.boolean().optional(),
+    excludeRequester: z.boolean().optional(),
     facts: z.record(z.string(), Document).optional(),
     editable: z.boolean().optional(),
   }),
@@ -80,6 +82,9 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
         ...saveFields,
         status: z.enum(['RUNNING', 'READY']).optional(),
         owner: Name.optional(),
+        requestedBy: Person.optional().describe(
+          'The person who requests a new run, for callers who may start runs for others. Default: the caller',
+        ),
         tags: Tags.optional(),
         retention: Duration.optional(),
       }),
@@ -170,9 +175,10 @@ function saveRoute({ action, schema, ...spec }: SaveRouteSpec): Route {
     body: { schema },
     responses: { 201: { description: 'Saved', schema: Saved, headers: ETAG } },
     problems: [404, 409, 410, 412, 428],
-    async handle({ api, operator, params: { run }, headers, body }) {
-      const fields = await body();
+    async handle({ api, operator, caller, params: { run }, headers, body }) {
       const expectedVersion = parseExpectedVersion(headers);
+      const given = await body();
+      const fields = action === 'save' ? withRequester(caller, expectedVersion, given) : given;
       const writeId = headers['idempotency-key'];
       try {
         const saved = await performProtocolAction(api, operator, action, run, {
@@ -190,6 +196,14 @@ function saveRoute({ action, schema, ...spec }: SaveRouteSpec): Route {
     },
   });
 }
+
+/** Names the person who requests the run in the first save of a run. */
+function withRequester(caller: Caller, expectedVersion: number, { requestedBy: named, ...fields }: Named): object {
+  const requestedBy = named === undefined && expectedVersion > 0 ? undefined : requesterOf(caller, named);
+  return { ...fields, ...omitUndefined({ requestedBy }) };
+}
+
+type Named = Readonly<Record<string, unknown>> & { readonly requestedBy?: string };
 
 /** Performs an action of the protocol for agents in other languages. */
 function performProtocolAction(

@@ -145,7 +145,7 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
     name: 'forkRun',
     params: runParams,
     description:
-      'Steps after the checkpoint run again in the new run, with new idempotency keys. `GET /api/runs/{run}/restart` lists them before.',
+      'The new run keeps the requester of the original; if that has none, it is the caller. Steps after the checkpoint run again in the new run, with new idempotency keys. `GET /api/runs/{run}/restart` lists them before.',
     summary: 'Fork a new run from a checkpoint, optionally with another state or other results',
     body: {
       schema: namedSchema(
@@ -163,11 +163,12 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
     },
     responses: { 201: { description: 'The new run', schema: Forked, headers: LOCATION_DESCRIPTION } },
     problems: [404, 409, 410],
-    async handle({ operator, params: { run }, body }) {
+    async handle({ operator, caller, params: { run }, body }) {
       const { version, name, ...rest } = await body();
       if (version !== undefined && name !== undefined)
         throw invalidInput('A fork', 'sent with `version` or `name`', 'both');
-      const forked = await operator.fork(run, omitUndefined({ version, name, ...rest }) as ForkInput);
+      const input = omitUndefined({ version, name, ...rest, requestedBy: caller.person });
+      const forked = await operator.fork(run, input as ForkInput);
       return { status: 201, json: { run: forked }, headers: locationHeader(forked) };
     },
   }),

@@ -4,13 +4,24 @@ import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { agentsForTenant, checkAgent } from '../../http/check-agent.ts';
-import { hasRole, START_ROLES, VIEW_ROLES } from '../../http/roles.ts';
+import { hasRole, requesterOf, START_ROLES, VIEW_ROLES } from '../../http/roles.ts';
 import type { StartedRun } from '../../runtime/control/start-run.ts';
 import { runResponse } from '../responses.ts';
 import { type Route, route } from '../route.ts';
 import { namedSchema } from '../schemas/named.ts';
 import { Agents, Counts, Lineage, Run, RunsPage, Started } from '../schemas/runs.ts';
-import { Cursor, Document, Duration, Name, RunId, runParams, StatusName, Tags, Timestamp } from '../schemas/values.ts';
+import {
+  Cursor,
+  Document,
+  Duration,
+  Name,
+  Person,
+  RunId,
+  runParams,
+  StatusName,
+  Tags,
+  Timestamp,
+} from '../schemas/values.ts';
 import { LOCATION_DESCRIPTION, locationHeader } from './location.ts';
 
 /** Routes that start, list and read runs. */
@@ -30,6 +41,9 @@ export const RUN_ROUTES: readonly Route[] = [
           input: Document.optional(),
           id: RunId.optional(),
           owner: Name.optional(),
+          requestedBy: Person.optional().describe(
+            'The person who requests the run, for callers who may start runs for others. Default: the caller',
+          ),
           tags: Tags.optional(),
           retention: Duration.optional(),
           timeout: Duration.optional(),
@@ -42,12 +56,12 @@ export const RUN_ROUTES: readonly Route[] = [
     },
     problems: [404, 409, 410],
     async handle({ operator, api, caller, headers, body }) {
-      const { agent, input, id, owner, tags, retention, timeout } = await body();
+      const { agent, input, id, owner, requestedBy, tags, retention, timeout } = await body();
       checkAgent((await api.agents?.()) ?? [], caller.tenant, agent);
       const key = headers['idempotency-key'];
       const starting = operator.start({
         agent,
-        ...omitUndefined({ id, key, owner, tags }),
+        ...omitUndefined({ id, key, owner, tags, requestedBy: requesterOf(caller, requestedBy) }),
         ...(retention && { retention: omitUndefined(retention) }),
         ...(timeout && { timeout: omitUndefined(timeout) }),
         ...(input !== undefined && { input: input as Doc }),

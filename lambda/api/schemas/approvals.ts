@@ -67,6 +67,8 @@ export const Approval = namedSchema(
       .optional()
       .describe('The members of groups, as the agent listed them when approvers were last notified'),
     openGroups: z.literal(true).optional().describe('Anyone can vote for a group whose members nobody knows'),
+    requestedBy: z.string().optional().describe('The person who requested the run'),
+    excludeRequester: z.literal(true).optional().describe('Whoever requested the run cannot vote'),
     votes: z.array(Vote),
     endedAt: Timestamp.optional(),
     outcome: z.enum(['approve', 'reject', 'fail']).optional(),

@@ -8,6 +8,7 @@ const summary = {
   status: StatusName,
   agent: z.string().optional(),
   owner: z.string().optional(),
+  requestedBy: z.string().optional().describe('The person who requested the run'),
   tags: StringList,
   statusChange: z
     .strictObject({ version: z.int(), step: z.string().optional(), stepNumber: z.int() })

@@ -1,3 +1,4 @@
+import type { Person } from '../../core/approval.ts';
 import { STATUSES, type Status } from '../../core/status.ts';
 import type { CheckpointId, CheckpointKind } from '../checkpoint.ts';
 import type { WrappedKey } from '../encryption/key-ring.ts';
@@ -91,6 +92,8 @@ export interface HeadMeta {
   readonly stepNumber: number;
   readonly agent?: string | undefined;
   readonly owner?: string | undefined;
+  /** The person who requested the run; it never changes. */
+  readonly requestedBy?: Person | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly parent?: CheckpointId | undefined;
   readonly retentionMs?: number | undefined;
@@ -257,7 +260,7 @@ const isHead = (value: unknown): value is HeadMeta =>
   hasFieldsOfType(value, 'number', 'createdAt', 'updatedAt', 'version', 'stepNumber') &&
   hasFieldsOfType(value, 'string', 'uid', 'hash') &&
   hasValidOptionalFields(value, [
-    [isText, 'step', 'agent', 'owner'],
+    [isText, 'step', 'agent', 'owner', 'requestedBy'],
     [isTextList, 'tags'],
     [Number.isFinite, 'retentionMs', 'deletedUntil'],
     [isRecord, 'key', 'parent'],

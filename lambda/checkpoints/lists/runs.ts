@@ -149,7 +149,7 @@ export async function readRunSummary(at: RunContext): Promise<RunSummary> {
 
 /** The summary of a run from its head. */
 export function toRunSummary(partition: string, head: HeadMeta): RunSummary {
-  const { agent, owner, parent, retentionMs, step, version, stepNumber, shredded = false } = head;
+  const { agent, owner, requestedBy, parent, retentionMs, step, version, stepNumber, shredded = false } = head;
   return {
     run: parsePartition(partition).run,
     status: head.status,
@@ -162,6 +162,7 @@ export function toRunSummary(partition: string, head: HeadMeta): RunSummary {
     ...omitUndefined({
       agent,
       owner,
+      requestedBy,
       parent,
       retention: retentionMs === undefined ? undefined : toDuration(retentionMs),
     }),

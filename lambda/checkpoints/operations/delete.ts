@@ -92,6 +92,7 @@ async function writeTombstone(
   const clearedFields = {
     agent: undefined,
     owner: undefined,
+    requestedBy: undefined,
     tags: undefined,
     parent: undefined,
     key: undefined,

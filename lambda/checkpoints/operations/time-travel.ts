@@ -1,6 +1,7 @@
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { escapeId, MAX_ID_BYTES, unescapeId } from '../../core/ids.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
+import type { Person } from '../../core/person.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import { forkKey, versionKey } from '../../storage/keys.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
@@ -9,6 +10,8 @@ import type { CheckpointKind } from '../checkpoint.ts';
 import { currentState, decodeResults, EMPTY_CONTENT, encodeValues, savedState, toCheckpoint } from '../content.ts';
 import type { RunContext } from '../context.ts';
 import { applyEdit, type Edit } from '../draft.ts';
+import { checkSaveFields } from '../fields/check-save-fields.ts';
+import { type SaveFields, toRetentionMs } from '../fields/save-fields.ts';
 import type { RuntimeMeta } from '../format/meta.ts';
 import { randomId, readCheckpoint } from '../format/records.ts';
 import { metaOnlyRecord, sideMeta } from '../format/side-record.ts';
@@ -16,7 +19,6 @@ import { findCheckpoint, loadCheckpoint } from '../load.ts';
 import type { CheckpointSelector, LoadedCheckpoint } from '../loaded-checkpoint.ts';
 import { retryOnConflict } from '../retry-on-conflict.ts';
 import { damagedError } from '../run-errors.ts';
-import { checkSaveFields, type SaveFields, toRetentionMs } from '../save.ts';
 import { shownVersion } from './fence.ts';
 
 type ForkOverrides = Pick<SaveFields, 'status' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retention'>;
@@ -30,6 +32,8 @@ export interface ForkOptions<State = unknown> extends ForkOverrides {
   readonly id?: string;
   /** Changes the state that the fork starts with. */
   readonly edit?: Edit<State>;
+  /** The person who requests the fork, if the original run does not say who requested it. A fork keeps the requester. */
+  readonly requestedBy?: Person;
   /** Replaces or adds tool results in the fork. */
   readonly toolResults?: Readonly<Record<string, unknown>>;
 }
@@ -65,7 +69,7 @@ export async function fork<State>(
   durable?: DurableFork,
 ): Promise<LoadedCheckpoint> {
   const { version, name, edit, toolResults, status, labels, writeId } = options;
-  checkSaveFields({ ...options, name: undefined });
+  await checkSaveFields({ ...options, name: undefined });
   if (version !== undefined && name !== undefined)
     throw invalidInput('The origin of a fork', 'a version or a name', { version, name });
   const source = await loadCheckpoint(from, version ?? (name === undefined ? undefined : { name }));
@@ -75,6 +79,7 @@ export async function fork<State>(
   const head = {
     agent: options.agent ?? sourceHead.agent,
     owner: options.owner ?? sourceHead.owner,
+    requestedBy: sourceHead.requestedBy ?? options.requestedBy,
     tags: options.tags ?? sourceHead.tags,
     retentionMs: toRetentionMs(options.retention) ?? sourceHead.retentionMs ?? to.retentionMs,
     work: durable?.work,
@@ -121,7 +126,7 @@ export async function rewind(
   to: CheckpointSelector,
   options: { readonly status?: Status | undefined },
 ): Promise<LoadedCheckpoint> {
-  checkSaveFields(options);
+  await checkSaveFields(options);
   return retryOnConflict(async () => {
     const newest = await loadCheckpoint(at);
     return restore(at, newest, await loadCheckpoint(at, to), { kind: 'rewind', status: options.status });

@@ -28,9 +28,10 @@ ${isThere(facts) && card('facts', 'Facts', facts, showing)}`;
 }
 
 function terms(approval: ApprovalDocument, now: Date): Html {
-  const { requestedAt, deadline, status, quorum, votes, endedAt } = approval;
+  const { requestedAt, requestedBy, deadline, status, quorum, votes, endedAt } = approval;
   return html`<dl class="facts" data-key="terms" data-quiet data-rev="${status} ${votes.length} ${deadline?.getTime()}">
 <div><dt>Requested</dt><dd>${relativeAndExactTime(requestedAt, now)}</dd></div>
+${requestedBy !== undefined && html`<div><dt>Run requested by</dt><dd>${userText(requestedBy)}</dd></div>`}
 ${
   status === 'PENDING'
     ? html`<div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>`

@@ -1,5 +1,6 @@
 import { isGroup } from '../../core/approval.ts';
 import { groupsOf, matchApprover } from '../../core/approval-votes.ts';
+import { isExcluded } from '../../core/requester.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
 import { encodePathId } from '../../http/path-id.ts';
@@ -72,9 +73,11 @@ function answering(
   const unknown = approval.approvers.filter((approver) => isGroup(approver) && !approval.members?.[approver]);
   const why = !canDecide(caller)
     ? 'You can view this request, but not decide it.'
-    : caller.decidesForOthers && unknown.length > 0
-      ? html`The members of ${nameList(unknown)} are unknown. Give the agent a <code>members</code> hook, or request the approval with <code>openGroups: true</code>.`
-      : 'You are not an approver of this request.';
+    : isExcluded(approval, person)
+      ? 'You requested this run, so another approver must decide.'
+      : caller.decidesForOthers && unknown.length > 0
+        ? html`The members of ${nameList(unknown)} are unknown. Give the agent a <code>members</code> hook, or request the approval with <code>openGroups: true</code>.`
+        : 'You are not an approver of this request.';
   return html`<p class="quiet" data-key="form" data-quiet data-rev="nobody ${approval.approvers.length}">${why}</p>`;
 }
 
@@ -84,14 +87,18 @@ function answeringIn(caller: Caller, approval: ApprovalDocument, person: string 
   if (caller.decidesForOthers) {
     const { approvers, members = {}, openGroups } = approval;
     const possible = approvers.flatMap((approver) => (isGroup(approver) ? (members[approver] ?? []) : [approver]));
-    const people = [...new Set(possible)].filter((approver) => !ownVote(approval, approver));
+    const people = [...new Set(possible)].filter((each) => !ownVote(approval, each) && !isExcluded(approval, each));
     const groups = openGroups ? approvers.filter((approver) => isGroup(approver) && !members[approver]) : [];
     const isMeant =
-      person !== undefined && !hasAnswered && (people.some((each) => each === person) || groups.length > 0);
+      person !== undefined &&
+      !hasAnswered &&
+      !isExcluded(approval, person) &&
+      (people.some((each) => each === person) || groups.length > 0);
     return people.length + groups.length > 0 ? { people, groups, chosen: isMeant ? person : undefined } : undefined;
   }
   const groups = [...caller.groups, ...groupsOf(approval.members ?? {}, person ?? '')];
-  if (person === undefined || hasAnswered || !matchApprover(approval, person, groups)) return undefined;
+  if (person === undefined || hasAnswered || isExcluded(approval, person)) return undefined;
+  if (!matchApprover(approval, person, groups)) return undefined;
   return { as: person };
 }
 

@@ -3,6 +3,7 @@ import type { Hono } from 'hono';
 import { type Doc, equal, isFields } from '../../checkpoints/engine.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
+import type { Caller } from '../../http/caller.ts';
 import { HttpError } from '../../http/problem.ts';
 import type { ApiEnv } from '../../http/request-variables.ts';
 import { OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
@@ -81,12 +82,12 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
       htmlResponse(context, actionPage(action, await loadActionView(context, action, context.req.query()))),
     );
     app.post(`/runs/:run/${action}`, async (context) => {
-      const { operator } = authorize(context, OPERATE_ROLES);
+      const { caller, operator } = authorize(context, OPERATE_ROLES);
       const form = await readForm(context);
       return submitForm(
         context,
         async () => {
-          const run = await ACTION_HANDLERS[action](operator, idFromPath(context), form);
+          const run = await ACTION_HANDLERS[action](operator, idFromPath(context), form, caller);
           return redirectTo(context, `${PATHS.run(run)}${queryString({ done: action })}`);
         },
         async (problem) => actionPage(action, { ...(await loadActionView(context, action, form)), problem }),
@@ -166,7 +167,7 @@ async function loadActionView(context: ConsoleContext, action: RunAction, form: 
 
 /** Performs each action; returns the run to show next. */
 const ACTION_HANDLERS: Readonly<
-  Record<RunAction, (operator: Operator, run: string, form: ActionForm) => Promise<string>>
+  Record<RunAction, (operator: Operator, run: string, form: ActionForm, caller: Caller) => Promise<string>>
 > = {
   async cancel(operator, run, { reason }) {
     await operator.cancel(run, reason);
@@ -186,12 +187,15 @@ const ACTION_HANDLERS: Readonly<
     await operator.rewind(run, version, { newKeys: newKeys === 'true', ...omitUndefined({ state: edited }) });
     return run;
   },
-  async fork(operator, run, form) {
+  async fork(operator, run, form, { person }) {
     const version = parseVersion(form.version);
     const edited = await editedState(operator, run, version, form.state);
     const toolResults = await editedResults(operator, run, version, form);
     const { id, tags } = form;
-    return operator.fork(run, { version, ...omitUndefined({ state: edited, toolResults, id, tags: parseTags(tags) }) });
+    return operator.fork(run, {
+      version,
+      ...omitUndefined({ state: edited, toolResults, id, tags: parseTags(tags), requestedBy: person }),
+    });
   },
 };
 

@@ -17,11 +17,11 @@ import { relativeAndExactTime, relativeTime } from '../time.ts';
 
 /** The head of a run's page: status, waits, errors and metadata. The script replaces it when the run changes. */
 export function runHead(run: RunView, caller: Caller, now: Date): Html {
-  const { agent, owner, tags, parent } = run;
+  const { agent, owner, requestedBy, tags, parent } = run;
   return html`<div class="stacked" data-key="head" data-quiet data-rev="${run.status} ${run.version}">
 <header class="head"><div>
 <h1><span class="id">${userText(run.run)}</span></h1>
-<p class="line lead">${statusBadge(run.status)}${agent !== undefined && html`<span>${userText(agent)}</span>`}${owner !== undefined && html`<span><span class="quiet">owner:</span> ${userText(owner)}</span>`}${
+<p class="line lead">${statusBadge(run.status)}${agent !== undefined && html`<span>${userText(agent)}</span>`}${owner !== undefined && html`<span><span class="quiet">owner:</span> ${userText(owner)}</span>`}${requestedBy !== undefined && html`<span><span class="quiet">requested by:</span> ${userText(requestedBy)}</span>`}${
     parent &&
     html`<span><span class="quiet">forked from</span> <a href="${PATHS.checkpoint(parent.run, parent.version)}"><span class="id">${userText(parent.run)}</span> at checkpoint ${parent.version}</a></span>`
   }${tags.map((tag) => html`<span class="tag">${userText(tag)}</span>`)}</p>

@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { agentsForTenant, checkAgent } from '../../http/check-agent.ts';
 import type { ApiEnv } from '../../http/request-variables.ts';
-import { OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
+import { OPERATE_ROLES, requesterOf, VIEW_ROLES } from '../../http/roles.ts';
 import { PATHS, queryString } from '../paths.ts';
 import {
   authorize,
@@ -90,7 +90,8 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
         checkAgent(all, caller.tenant, agent);
         const input = parseDocument('The input', form.input ?? '');
         const tags = parseTags(form.tags);
-        const started = await operator.start({ agent, input, ...omitUndefined({ id, owner, key, tags }) });
+        const requestedBy = requesterOf(caller, form.requestedBy?.trim() || undefined);
+        const started = await operator.start({ agent, input, ...omitUndefined({ id, owner, requestedBy, key, tags }) });
         return redirectTo(
           context,
           `${PATHS.run(started.run)}${queryString({ done: started.isNew ? 'start' : 'existing' })}`,

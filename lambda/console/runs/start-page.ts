@@ -53,6 +53,7 @@ ${jsonEditor({
 })}
 ${field('id', 'Id', 'A repeated id starts only one run. Generated if empty.')}
 <div class="two">${field('owner', 'Owner', 'You can filter runs by owner.')}${field('tags', 'Tags', 'Separate tags with commas.')}</div>
+${(caller.decidesForOthers || caller.startsForOthers) && field('requestedBy', 'Requested by', 'The person who requests the run, such as user:ann. Approvals can exclude them.')}
 <button class="primary">Start run</button>
 </form></section>`,
   });

@@ -1,4 +1,5 @@
 import { type CheckpointStore, createCheckpointStore } from '../../checkpoints/checkpoint-store.ts';
+import type { Person } from '../../core/approval.ts';
 import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { escapeId, toPartition } from '../../core/ids.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
@@ -34,6 +35,8 @@ export interface StartOptions {
   /** The id of the run; starting the same id twice starts one run. @default a random id */
   readonly id?: string;
   readonly owner?: string;
+  /** The person who requests the run, such as `user:ann`; approvals can exclude them. @default nobody is known */
+  readonly requestedBy?: Person;
   readonly tags?: readonly string[];
   /** How long the run is kept after its last write. @default the agent's retention */
   readonly retention?: Duration;

@@ -61,6 +61,8 @@ const APPROVAL_CHECKS: Readonly<Record<keyof ApprovalMeta, Check>> = {
   onTimeout: isOneOf(...ON_TIMEOUT_ACTIONS),
   editable: isOneOf(true, false),
   openGroups: optional(isOneOf(true)),
+  requestedBy: optional(isNonEmptyText),
+  excludeRequester: optional(isOneOf(true)),
   members: optional(isText),
   status: isOneOf(...APPROVAL_STATUSES),
   votes: isListOf((vote) => passesAll(VOTE_CHECKS, vote)),

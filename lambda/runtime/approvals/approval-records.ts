@@ -13,10 +13,12 @@ import {
   checkApprovalRequest,
   dueAt,
   newApproval,
+  type Person,
   withdraw,
 } from '../../core/approval.ts';
 import { hasVoted } from '../../core/approval-votes.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
+import { checkRequester, isExcluded } from '../../core/requester.ts';
 import {
   APPROVAL_KEYS,
   approvalIdFromKey,
@@ -70,6 +72,8 @@ export interface ApprovalOrigin {
   readonly requestNumber: number;
   /** The facts of the previous request, and the current ones. */
   readonly changed?: { readonly before: unknown; readonly after: unknown } | undefined;
+  /** The person who requested the run. */
+  readonly requestedBy?: Person | undefined;
 }
 
 /** The writes that request an approval: its record with the inbox entry of the first approver, and the other entries. */
@@ -78,15 +82,16 @@ export async function createApprovalWrites(
   cipher: RunCipher,
   id: string,
   request: ApprovalRequest,
-  { agent, name, requestNumber, changed }: ApprovalOrigin,
+  { agent, name, requestNumber, changed, requestedBy }: ApprovalOrigin,
 ): Promise<readonly Write[]> {
   const terms = checkApprovalRequest(request);
+  checkRequester(name, terms, requestedBy);
   const { title, show, facts } = request;
   const value = omitUndefined({ title, show, facts, changed });
   const kept = await sideRecord(at, cipher, approvalKey(id), {}, value);
   // The hash of exactly the text that is stored, so that the record proves what people saw.
   const contentHash = hashContent(cipher, await readContentText(at, cipher, kept));
-  const meta = newApproval({ agent, name, requestNumber, contentHash }, terms, at.now());
+  const meta = newApproval({ agent, name, requestNumber, contentHash, requestedBy }, terms, at.now());
   const inboxes = inboxWrites(at, id, undefined, meta);
   return [{ put: withMeta(kept, meta, approvalListEntries(at, meta)), when: 'absent' }, ...inboxes];
 }
@@ -111,9 +116,11 @@ export const withdrawApprovalWrites = (
     .filter(({ meta }) => meta.status === 'PENDING')
     .flatMap((approval) => changeApprovalWrites(at, approval, withdraw(approval.meta, reason, at.now())));
 
-/** The approvers who have it in their inbox: those who have not voted on what is decided on now. */
+/** The approvers who have it in their inbox: those who can vote and have not voted on what is decided on now. */
 const remainingApprovers = (meta: ApprovalMeta): readonly string[] =>
-  meta.status === 'PENDING' ? meta.approvers.filter((approver) => !hasVoted(meta, approver)) : [];
+  meta.status === 'PENDING'
+    ? meta.approvers.filter((approver) => !hasVoted(meta, approver) && !isExcluded(meta, approver))
+    : [];
 
 function approvalListEntries({ tenant, partition }: RunContext, meta: ApprovalMeta): ListEntries {
   const due = dueAt(meta);

@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { decryptText, encryptText, type RunCipher, type RunContext } from '../../checkpoints/engine.ts';
-import { checkPerson, type GroupMembers, isEncryptedText, isGroup, type Person } from '../../core/approval.ts';
+import {
+  type Approver,
+  checkPerson,
+  type GroupMembers,
+  isEncryptedText,
+  isGroup,
+  type Person,
+} from '../../core/approval.ts';
 import { type Approval, damagedApproval } from './approval-meta.ts';
 import { changeApproval } from './change-approval.ts';
 import type { FoundApproval } from './find-approval.ts';
@@ -16,13 +23,22 @@ const MAX_MEMBERS = 500;
  * that a vote for a group can be checked. Above 500 members, it stores none: their links say which group they are in.
  */
 export async function resolveMembers(found: FoundApproval, listMembers: ListMembers): Promise<GroupMembers> {
+  const members = await listGroupMembers(found.approval.meta.approvers, listMembers);
+  const count = Object.values(members).reduce((sum, people) => sum + people.length, 0);
+  if (Object.keys(members).length > 0 && count <= MAX_MEMBERS) await storeMembers(found, members);
+  return members;
+}
+
+/** The members of those approvers that are groups, each person once. */
+export async function listGroupMembers(
+  approvers: readonly Approver[],
+  listMembers: ListMembers,
+): Promise<GroupMembers> {
   const members: Record<string, readonly Person[]> = {};
-  for (const group of found.approval.meta.approvers.filter(isGroup)) {
+  for (const group of approvers.filter(isGroup)) {
     const people = (await listMembers(group)).map((member) => checkPerson(`Each member of "${group}"`, member));
     members[group] = [...new Set(people)];
   }
-  const count = Object.values(members).reduce((sum, people) => sum + people.length, 0);
-  if (Object.keys(members).length > 0 && count <= MAX_MEMBERS) await storeMembers(found, members);
   return members;
 }
 

@@ -11,6 +11,7 @@ import { type Approver, applyTimeouts, checkApprover } from '../../core/approval
 import { hasVoted } from '../../core/approval-votes.ts';
 import { isStorageError, isWaitstateError } from '../../core/errors.ts';
 import { parsePartition } from '../../core/ids.ts';
+import { isExcluded } from '../../core/requester.ts';
 import { approvalIdFromKey, inboxGroup } from '../../storage/keys.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import type { Log } from '../runtime.ts';
@@ -42,7 +43,9 @@ export async function* inbox(
     if (id === undefined || seen.has(name)) continue;
     seen.add(name);
     const found = await findPending(context, { partition, id }, log);
-    if (found && !hasVoted(found.approval.meta, approver)) yield found;
+    if (!found) continue;
+    const { meta } = found.approval;
+    if (!hasVoted(meta, approver) && !isExcluded(meta, approver)) yield found;
   }
 }
 

@@ -2,6 +2,7 @@ import { writeEach } from '../../checkpoints/engine.ts';
 import { type ApprovalMeta, type GroupMembers, isGroup, type Person } from '../../core/approval.ts';
 import { currentVotes } from '../../core/approval-votes.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
+import { isExcluded } from '../../core/requester.ts';
 import type { ApprovalNotification } from '../definition/approval-notification.ts';
 import { readApprovalDocument } from './approval-content.ts';
 import type { FoundApproval } from './find-approval.ts';
@@ -64,16 +65,15 @@ async function createLinks(
   return links.map(({ person, token }) => ({ person, url: `${base}${token}` }));
 }
 
-/** The people who have not voted on what is decided on now, each with the group through which they are approvers; undefined if by name. */
-function peopleToNotify(
-  { approvers, votes }: Pick<ApprovalMeta, 'approvers' | 'votes'>,
-  members: GroupMembers,
-): ReadonlyMap<Person, string | undefined> {
+/** The people who can vote and have not voted on what is decided on now, each with the group that makes them approvers; undefined if by name. */
+function peopleToNotify(meta: ApprovalMeta, members: GroupMembers): ReadonlyMap<Person, string | undefined> {
+  const { approvers, requestedBy } = meta;
   const people = new Map<Person, string | undefined>();
   for (const person of approvers) if (!isGroup(person)) people.set(person, undefined);
   for (const group of approvers.filter(isGroup))
     for (const person of members[group] ?? []) if (!people.has(person)) people.set(person, group);
-  for (const { by } of currentVotes({ votes })) people.delete(by);
+  for (const { by } of currentVotes(meta)) people.delete(by);
+  if (requestedBy && isExcluded(meta, requestedBy)) people.delete(requestedBy);
   return people;
 }
 

@@ -49,6 +49,10 @@ export interface ApprovalView {
   readonly members?: GroupMembers;
   /** Whether anyone can vote for a group whose members nobody knows. */
   readonly openGroups?: true;
+  /** The person who requested the run. */
+  readonly requestedBy?: Person;
+  /** Whether that person cannot vote. */
+  readonly excludeRequester?: true;
   readonly votes: readonly VoteView[];
   readonly endedAt?: Date;
   readonly outcome?: ApprovalOutcome;
@@ -83,6 +87,7 @@ export function toApprovalTerms(
   const votes = readVotes(at, cipher, approval);
   const proposal = votes[meta.votes.findLastIndex(({ proposes }) => proposes)];
   const { agent, name, requestNumber, status, approvers, quorum, editable, outcome } = meta;
+  const { openGroups, requestedBy, excludeRequester } = meta;
   return {
     tenant: at.tenant,
     run: at.run,
@@ -97,7 +102,7 @@ export function toApprovalTerms(
     editable,
     votes,
     ...(meta.members !== undefined && { members: readMembers(at, cipher, approval) }),
-    ...omitUndefined({ openGroups: meta.openGroups }),
+    ...omitUndefined({ openGroups, requestedBy, excludeRequester }),
     ...(proposal && { proposal: { by: proposal.by, at: proposal.at, edits: proposal.edits } }),
     ...omitUndefined({ agent, outcome, withdrawalReason: readWithdrawalReason(at, cipher, { ...approval, meta }) }),
     ...omitUndefined({ deadline: toDate(meta.deadline), endedAt: toDate(meta.endedAt) }),

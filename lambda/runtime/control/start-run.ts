@@ -9,6 +9,7 @@ import {
   readLiveHead,
   toRetentionMs,
 } from '../../checkpoints/engine.ts';
+import type { Person } from '../../core/approval.ts';
 import type { Duration } from '../../core/duration.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
@@ -24,6 +25,8 @@ export interface StartRunOptions {
   /** Starting the same id twice starts one run. @default a random id */
   readonly id?: string | undefined;
   readonly owner?: string | undefined;
+  /** The person who requests the run. */
+  readonly requestedBy?: Person | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly retention?: Duration | undefined;
   /** How long the run may take in total. */
@@ -45,8 +48,9 @@ export interface StartedRun {
 
 /** Writes the first checkpoint of a run, which holds only its input, and delivers the run. */
 export async function startRun(runtime: Runtime, options: StartRunOptions): Promise<StartedRun> {
-  const { agent, input, id = randomId(), owner, tags, retention, timeoutMs, parent, parentWaits, unchecked } = options;
-  checkSaveFields({ agent, owner, tags, retention, parent });
+  const { agent, input, id = randomId(), owner, requestedBy, tags, retention, timeoutMs } = options;
+  const { parent, parentWaits, unchecked } = options;
+  await checkSaveFields({ agent, owner, requestedBy, tags, retention, parent });
   const at = await runtime.contexts.forRun(id);
   const base = await createBase(at, owner);
   const root = await encodeValues(at, base.cipher, EMPTY_CONTENT, {
@@ -61,7 +65,7 @@ export async function startRun(runtime: Runtime, options: StartRunOptions): Prom
     ...(parentWaits && parent && { replyTo: parent.run }),
   };
   const retentionMs = toRetentionMs(retention) ?? at.retentionMs;
-  const head = { agent, owner, tags, retentionMs, work };
+  const head = { agent, owner, requestedBy, tags, retentionMs, work };
   try {
     await append(at, base, { root, model: undefined, schema: undefined, status: 'READY', parent, head });
   } catch (error) {

@@ -144,6 +144,8 @@ export interface AgentContext<State = unknown, Signals extends SignalSchemas = S
   readonly run: string;
   readonly tenant: string;
   readonly agent: string;
+  /** The person who requested the run; undefined if it was started without `requestedBy`. */
+  readonly requestedBy: Person | undefined;
   /** The state at this point of the agent, frozen: copy what you want to change, or use `update`. */
   readonly state: Frozen<State>;
   /** Runs a function and records its result. A replay returns the recorded result without running it again. */

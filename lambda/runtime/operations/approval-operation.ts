@@ -11,6 +11,7 @@ import { isStandardSchema, validate } from '../definition/standard-schema.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import { type ApprovalEntry, hasSettled } from '../journal/entries.ts';
 import type { Scope } from '../journal/identity.ts';
+import { recordRefusal } from './check-without-requester.ts';
 import { runOrReplay } from './step.ts';
 
 /** Why an approval is requested again: changed facts, or edits that are not valid. */
@@ -51,7 +52,10 @@ export async function runApproval<Edits>(
 }
 
 function decisionOrThrow<Edits>({ failedOperations }: Invocation, id: string, entry: ApprovalEntry): Decision<Edits> {
-  if (Object.hasOwn(entry, 'error')) throw entry.error;
+  if (Object.hasOwn(entry, 'error')) {
+    failedOperations.set(Object(entry.error), id);
+    throw entry.error;
+  }
   const { fails, ...recorded } = entry.value as RecordedDecision;
   if (fails) {
     const error = new WaitstateError(
@@ -91,7 +95,7 @@ function toApprovalRequest(options: ApprovalOptions<unknown>, facts: Facts | und
 /**
  * Requests the approval in the write that suspends the run, or in a separate write while other operations still run.
  */
-function requestApproval(
+async function requestApproval(
   invocation: Invocation,
   id: string,
   name: string,
@@ -111,6 +115,8 @@ function requestApproval(
     ...(facts && { facts }),
     ...((options.recheck || isStandardSchema(options.editable)) && { rechecks: true }),
   };
+  const refused = request.excludeRequester && (await recordRefusal(invocation, id, name, request, entry));
+  if (refused) return refused;
   return invocation.pendingWaits.waitFor(id, entry, 'WAITING_FOR_APPROVAL', {
     step: id,
     entries: [[id, entry]],
@@ -120,6 +126,7 @@ function requestApproval(
         name,
         requestNumber,
         changed: followUp?.changed,
+        requestedBy: invocation.writer.loaded.head.meta.requestedBy,
       }),
     work: (current) => ({ ...current, approvals: [...(current.approvals ?? []), approval] }),
   });

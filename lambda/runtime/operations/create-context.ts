@@ -40,6 +40,7 @@ export function createContext(invocation: Invocation, scope: Scope, turnState?: 
     run: at.run,
     tenant: at.tenant,
     agent: agent.name,
+    requestedBy: invocation.writer.loaded.head.meta.requestedBy,
     step: (name, run, options) => step(invocation, scope, name, run, options),
     tool: (name, args, run, options) => tool(invocation, scope, name, args, run, options),
     update: (edit) => update(invocation, scope, turnState, edit as never) as Promise<never>,

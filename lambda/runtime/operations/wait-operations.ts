@@ -169,7 +169,7 @@ export async function call<Input, Result>(
       begin: async () => {
         const child = options.id ?? childId(invocation, id);
         const { version } = invocation.writer.loaded.record;
-        const { owner } = invocation.writer.loaded.head.meta;
+        const { owner, requestedBy } = invocation.writer.loaded.head.meta;
         const parent = { run: at.run, version };
         const parsedInput = typeof agent === 'string' ? input : await agent.parseInput(input);
         const { isNew } = await invocation.runStorageCall(() =>
@@ -179,6 +179,7 @@ export async function call<Input, Result>(
             id: child,
             parent,
             owner,
+            requestedBy,
             parentWaits: true,
             ...(typeof agent === 'string' && { unchecked: true }),
           }),

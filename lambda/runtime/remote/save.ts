@@ -21,7 +21,8 @@ import type { Entry } from '../journal/entries.ts';
 import { hasSameApprovals, NO_WORK } from '../wake/work.ts';
 
 /** A save by an agent in another process or language. It identifies the run's progress only by `expectedVersion`. */
-export interface RemoteSave extends Omit<SaveFields, 'status' | 'parent' | 'owner' | 'tags' | 'retention'> {
+export interface RemoteSave
+  extends Omit<SaveFields, 'status' | 'parent' | 'owner' | 'requestedBy' | 'tags' | 'retention'> {
   readonly expectedVersion: number;
   /** Makes the request idempotent: a repeated one returns the checkpoint that the first one wrote. */
   readonly writeId: string;
@@ -51,7 +52,7 @@ export async function saveRemotely(
   change: (loaded: LoadedCheckpoint) => Promise<RemoteChange>,
 ): Promise<LoadedCheckpoint> {
   checkVersion(expectedVersion, '`expectedVersion`');
-  checkSaveFields({ ...fields, toolResults, forgetToolResults, model, agent });
+  await checkSaveFields({ ...fields, toolResults, forgetToolResults, model, agent });
   for (let attempt = 1; ; attempt++) {
     const loaded = await loadCheckpoint(at);
     if (loaded.record.version !== expectedVersion) return findEarlierWrite(at, expectedVersion, fields.writeId, loaded);

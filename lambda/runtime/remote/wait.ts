@@ -48,7 +48,8 @@ export async function requestApprovalRemotely(
 ): Promise<SuspendedRun> {
   checkApprovalRequest(request);
   return saveAndSuspend(at, save, 'WAITING_FOR_APPROVAL', async (loaded, journal) => {
-    const agent = save.agent ?? loaded.head.meta.agent;
+    const { agent = loaded.head.meta.agent } = save;
+    const { requestedBy } = loaded.head.meta;
     if (agent === undefined)
       throw new WaitstateError(
         'INVALID_INPUT',
@@ -62,7 +63,12 @@ export async function requestApprovalRemotely(
     return {
       id,
       entry: { kind: 'approval', approval, requestNumber: 1, order: nextOrder(journal) },
-      sideWrites: await createApprovalWrites(at, loaded.cipher, approval, request, { agent, name, requestNumber: 1 }),
+      sideWrites: await createApprovalWrites(at, loaded.cipher, approval, request, {
+        agent,
+        name,
+        requestNumber: 1,
+        requestedBy,
+      }),
     };
   });
 }

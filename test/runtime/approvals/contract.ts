@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { decisionsContract } from './decisions.ts';
+import { excludedRequesterContract } from './excluded-requester.ts';
 import { notificationsContract } from './notifications.ts';
 import { type ApprovalScene, type SceneOptions, sceneOn } from './scene.ts';
 import { storedApprovalsContract } from './stored-approvals.ts';
@@ -15,7 +16,12 @@ export function approvalsContract(name: string, openStorage: () => Promise<Stora
       storage = await openStorage();
     });
     afterAll(() => Promise.all([storage.records.close(), storage.payloads.close()]));
-    for (const contract of [decisionsContract, storedApprovalsContract, notificationsContract])
+    for (const contract of [
+      decisionsContract,
+      storedApprovalsContract,
+      notificationsContract,
+      excludedRequesterContract,
+    ])
       contract((options) => sceneOn(storage, options));
   });
 }
