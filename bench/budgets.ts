@@ -34,10 +34,10 @@ const LIMITS = {
   ms10MB: 5,
   startKb: 60,
   /** Not in DESIGN.md: limits the growth of all our code in one file, operations and encryption included. */
-  oneFileKb: 103,
+  oneFileKb: 104,
   /** Not in DESIGN.md: limits the growth of an agent on the runtime. */
   runtimeStartKb: 138,
-  runtimeOneFileKb: 224,
+  runtimeOneFileKb: 228,
   /** What each deployed function may load at its start, the AWS SDK included: the measured size plus 3 %. */
   functionKb: { api: 761, checkpoint: 404, gauge: 370, notify: 386, resume: 400, sweep: 437 },
   importMs: 10,

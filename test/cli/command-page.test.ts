@@ -54,7 +54,7 @@ describe('docs/reference/command-line.md', () => {
 
   it('documents only fields that a command prints', async () => {
     const folder = freshFolder();
-    const trip = await travelIn(folder).start({ to: 'Rome' }, { id: 'trip-1', owner: 'ann' });
+    const trip = await travelIn(folder).start({ to: 'Rome' }, { id: 'trip-1', owner: 'ann', requestedBy: 'user:bob' });
     await trip.approve('book', { by: 'user:ann' });
     const command = runIn(folder);
     const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
