@@ -50,7 +50,7 @@ export function warnIfTimeoutTooShort(scope: Construct, fn: IFunction): void {
   if (isImported || (timeout?.toSeconds() ?? 3) >= 60) return;
   Annotations.of(scope).addWarningV2(
     'waitstate:timeout',
-    `${fn.node.path} times out after ${timeout?.toSeconds() ?? 3} seconds, and a step that takes longer starts again. Give the function of an agent a timeout of minutes.`,
+    `${fn.node.path} times out after ${timeout?.toSeconds() ?? 3} seconds, so a step that takes longer never completes. Give the function of an agent a timeout of several minutes.`,
   );
 }
 

@@ -97,7 +97,7 @@ const domain: Check = ({ domainName, certificate, hostedZone, disableExecuteApiE
   if (domainName === undefined) {
     if (certificate || hostedZone) fail('`certificate` and `hostedZone` require a domain. Set `domainName`, too.');
     if (disableExecuteApiEndpoint)
-      fail('`disableExecuteApiEndpoint` leaves only the domain of your own. Set `domainName`, too.');
+      fail('`disableExecuteApiEndpoint` leaves only your own domain. Set `domainName`, too.');
     return;
   }
   if (!certificate) fail(`the domain ${domainName} requires a certificate. Set \`certificate\`.`);

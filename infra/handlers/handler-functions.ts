@@ -30,7 +30,7 @@ export const HANDLER_SETTINGS: Readonly<Record<HandlerName, HandlerSettings>> = 
   },
   checkpoint: {
     id: 'Checkpoint',
-    description: 'Waitstate: saves checkpoints, requests approvals and waits for agents in other languages',
+    description: 'Waitstate: saves checkpoints, approvals and waits of agents in other languages',
     memoryMB: 512,
     timeoutSeconds: 60,
     access: SAVE,

@@ -5,7 +5,7 @@ import { powertoolsTelemetry } from './powertools.ts';
 
 export type { CheckpointResponse } from './factories/create-checkpoint-handler.ts';
 
-/** Saves checkpoints, requests approvals and waits for agents in other languages. */
+/** Saves checkpoints, approvals and waits of agents in other languages. */
 export const handler = lazyHandler('checkpoint', (environment) =>
   createCheckpointHandler({
     contexts: contextFactoryFrom(environment),

@@ -282,7 +282,7 @@ describe('an action on a run', () => {
     const { page } = await get(fork);
     expect(textOf(page)).toMatch(/Recorded results .*search flights step 1200 .*hotel step failed: .*State \(JSON\)/);
     expect(textOf(page)).toContain(
-      'another state changes only code after this checkpoint. To change what the agent did before, edit the results above.',
+      'another state affects only code after this checkpoint. To change what the agent did before, edit the results above.',
     );
     expect(textOf((await get(fork.replace('/fork', '/rewind'))).page)).toContain(
       'To change what the agent did before, fork the run',

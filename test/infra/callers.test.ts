@@ -118,7 +118,7 @@ describe('the variables of an agent', () => {
     waitstate.addAgent('short', { function: new LambdaFunction(stack, 'Short', code) });
     waitstate.addAgent('long', { function: functionOf(stack, 'Long') });
     expect(warnings(stack)).toEqual([
-      'Stack/Short times out after 3 seconds, and a step that takes longer starts again. Give the function of an agent a timeout of minutes. [ack: waitstate:timeout]',
+      'Stack/Short times out after 3 seconds, so a step that takes longer never completes. Give the function of an agent a timeout of several minutes. [ack: waitstate:timeout]',
     ]);
   });
 });

@@ -50,7 +50,7 @@ export async function startProxy({ apiUrl, port, tenant, sign }: ProxyOptions): 
   };
 }
 
-const NO_KEY = 'This needs the key of the proxy. Open the URL that "waitstate console" printed.';
+const NO_KEY = 'This request needs the key of the proxy. Open the URL that "waitstate console" printed.';
 
 // The limit of API Gateway.
 const MAX_BODY_BYTES = 10 * 1024 * 1024;

@@ -40,7 +40,7 @@ function dueFinding({ error }: ProbedCall): Finding {
     return warn(
       check,
       'not allowed: dynamodb:Query on index/due',
-      'Without it, lists leave out runs that an agent is executing. That is right for a role that is restricted to one tenant.',
+      'Without it, lists leave out runs that an agent is executing. This is expected for a role that is restricted to one tenant.',
     );
   return error === undefined ? ok(check, 'Query') : fail(check, errorSummary(error), 'Try again later.');
 }

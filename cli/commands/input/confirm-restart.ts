@@ -35,7 +35,8 @@ export async function confirmRestart(session: Session, restart: Restart): Promis
     terminal.printErr(...steps.map(stepLine));
   }
   if (!alwaysAsks && steps.length === 0) return preview;
-  const again = steps.length > 0 ? ` ${describeSteps(preview)} will run again, with effects outside of the run.` : '';
+  const again =
+    steps.length > 0 ? ` ${describeSteps(preview)} will run again, including effects outside of the run.` : '';
   await confirm(session, `${warning}${again}`, isConfirmed);
   return preview;
 }
@@ -48,7 +49,8 @@ function stepLine({ id, kind, undone, failed, canBeUndone }: RestartPreview['ste
 function describeSteps({ steps, hasMore }: RestartPreview): string {
   const names = steps.slice(0, 10).map(({ id }) => `"${id}"`);
   const rest = steps.length - names.length;
-  return `${names.join(', ')}${rest > 0 || hasMore ? ` and ${rest > 0 ? rest : 'more'} others` : ''}`;
+  const others = rest > 0 ? `${rest} others` : 'others';
+  return `${names.join(', ')}${rest > 0 || hasMore ? ` and ${others}` : ''}`;
 }
 
 /** What another state cannot change, and what to do instead. */
@@ -66,7 +68,7 @@ function stateNotes(
   if (stateChanges === 'nothing') return [`The agent has no state, so another state changes nothing.${instead}`];
   if (stateChanges === 'later code')
     return [
-      `The agent replays its recorded results, so another state changes only code after the checkpoint.${instead}`,
+      `The agent replays its recorded results, so another state affects only code after the checkpoint.${instead}`,
     ];
   return [];
 }

@@ -147,7 +147,7 @@ function attachApi(server: Server, { runtime, files }: LocalRuntime, options: Li
 
 function throwUnauthenticated(): never {
   const advice = 'Open the URL that the server printed when it started; "waitstate console" prints it again.';
-  throw new HttpError(401, 'NOT_AUTHENTICATED', `This needs the key of the server. ${advice}`, {
+  throw new HttpError(401, 'NOT_AUTHENTICATED', `This request needs the key of the server. ${advice}`, {
     headers: { 'www-authenticate': 'Bearer' },
   });
 }

@@ -123,7 +123,7 @@ const resultsStayHint = ({ preview }: ActionView, instead: HtmlValue): HtmlValue
   if (replaceableResults.length === 0 && stateChanges !== 'nothing') return false;
   const change = replaceableResults.length > 0 && html` To change what the agent did before, ${instead}.`;
   if (stateChanges === 'nothing') return html`This agent has no state, so another state changes nothing.${change}`;
-  return html`${stateChanges === 'later code' ? 'The agent replays its recorded results, so another state changes only code after this checkpoint.' : 'The agent continues with this state. Results of completed steps stay as recorded.'}${change}`;
+  return html`${stateChanges === 'later code' ? 'The agent replays its recorded results, so another state affects only code after this checkpoint.' : 'The agent continues with this state. Results of completed steps stay as recorded.'}${change}`;
 };
 
 const ACTIONS: Readonly<Record<RunAction, ActionSpec>> = {
