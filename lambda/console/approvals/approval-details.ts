@@ -8,28 +8,43 @@ import { userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';
 import { followUpReason, proposedChanges } from './changed-facts.ts';
 import { approvalCount } from './people.ts';
+import { OWN_PAGE, section } from './section.ts';
 
 // Approvers must see everything that they decide on; this limit only keeps a page from breaking the browser.
 const MOST_BYTES = 1024 * 1024;
 
 /** The title of an approval request, its terms, and everything that it shows. */
 export function approvalDetails(approval: ApprovalDocument, showing: ShowOptions, now: Date): Html {
-  const { title, agent, requestNumber, run, show, facts, changed } = approval;
+  const { title, agent, requestNumber, run } = approval;
   return html`<header>
 <p class="eyebrow">${agent === undefined ? 'A run' : userText(agent)} requests approval${requestNumber > 1 && ` for the ${ordinal(requestNumber)} time`} · run <span class="id">${userText(run)}</span></p>
 <h1>${userText(title)}</h1>
 </header>
-${terms(approval, now)}
+${approvalTerms(approval, now)}
 ${unsentNotice(approval, now)}
-${changed && followUpReason(changed)}
-${proposedChanges(approval)}
-${isThere(show) && card('shown', 'Details', show, showing)}
-${isThere(facts) && card('facts', 'Facts', facts, showing)}`;
+${approvalContent(approval, showing)}`;
 }
 
-function terms(approval: ApprovalDocument, now: Date): Html {
+/** Everything that a request shows: why it is requested again, proposed changes, details and facts. */
+export function approvalContent(approval: ApprovalDocument, showing: ShowOptions, place = OWN_PAGE): Html {
+  const { show, facts, changed } = approval;
+  const card = (id: string, title: string, doc: Doc): Html =>
+    section(
+      place,
+      { id, className: 'card' },
+      title,
+      html`<div class="doc">${showTruncated(doc, MOST_BYTES, showing)}</div>`,
+    );
+  return html`${changed && followUpReason(changed, place)}
+${proposedChanges(approval, place)}
+${isThere(show) && card('shown', 'Details', show)}
+${isThere(facts) && card('facts', 'Facts', facts)}`;
+}
+
+/** When a request was made, until when it can be decided, and how many approvals it needs. */
+export function approvalTerms(approval: ApprovalDocument, now: Date, { suffix } = OWN_PAGE): Html {
   const { requestedAt, requestedBy, deadline, status, quorum, votes, endedAt } = approval;
-  return html`<dl class="facts" data-key="terms" data-quiet data-rev="${status} ${votes.length} ${deadline?.getTime()}">
+  return html`<dl class="facts" data-key="terms${suffix}" data-quiet data-rev="${status} ${votes.length} ${deadline?.getTime()}">
 <div><dt>Requested</dt><dd>${relativeAndExactTime(requestedAt, now)}</dd></div>
 ${requestedBy !== undefined && html`<div><dt>Run requested by</dt><dd>${userText(requestedBy)}</dd></div>`}
 ${
@@ -51,9 +66,6 @@ function unsentNotice({ agent, unsentNotification: unsent }: ApprovalDocument, n
       : html`The first attempt was ${relativeAndExactTime(unsent.since, now)}; ${pluralize(unsent.attempts, 'attempt')} failed. Waitstate tries again. Check the log of ${name}.`);
   return html`<div data-key="unsent" data-rev="${unsent?.attempts}">${why && notice('wait', 'Approvers have not been notified', html`<p>${why}</p>`)}</div>`;
 }
-
-const card = (id: string, title: string, doc: Doc, showing: ShowOptions): Html =>
-  html`<section class="card" aria-labelledby="${id}"><h2 id="${id}">${title}</h2><div class="doc">${showTruncated(doc, MOST_BYTES, showing)}</div></section>`;
 
 /** Whether the agent provided a document: omitted ones are stored as undefined. */
 const isThere = (doc: Doc | undefined): doc is Doc =>

@@ -1,10 +1,7 @@
-import { isGroup } from '../../core/approval.ts';
-import { groupsOf, matchApprover } from '../../core/approval-votes.ts';
-import { isExcluded } from '../../core/requester.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
 import { encodePathId } from '../../http/path-id.ts';
-import { DECIDE_ROLES, hasRole, OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
+import { hasRole, OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { breadcrumbs } from '../crumbs.ts';
 import { type Html, html } from '../markup.ts';
@@ -13,9 +10,10 @@ import { page } from '../page.ts';
 import { PATHS, queryString } from '../paths.ts';
 import { userText } from '../text.ts';
 import { approvalDetails } from './approval-details.ts';
-import { type DecideFormValues, type Deciders, decideForm } from './decide-form.ts';
+import { type DecideFormValues, decideForm } from './decide-form.ts';
+import { findDeciders, whyNotOffered } from './deciders.ts';
 import { outcome } from './outcome.ts';
-import { nameList, ownVote, peopleSection } from './people.ts';
+import { peopleSection } from './people.ts';
 
 export interface ApprovalPageOptions {
   readonly caller: Caller;
@@ -58,48 +56,15 @@ ${isPending && hasRole(caller, OPERATE_ROLES) && forOperators(approval)}`,
 const evidenceLink = ({ run, id }: ApprovalDocument): Html =>
   html`<p class="actions"><a class="button" download="evidence.json" href="/api/runs/${encodePathId(run)}/approvals/${encodePathId(id)}/evidence">Download evidence</a></p>`;
 
-/** Whether a caller can decide approvals at all, as a person or for others. */
-const canDecide = (caller: Caller): boolean =>
-  hasRole(caller, DECIDE_ROLES) && (caller.person !== undefined || caller.decidesForOthers);
-
 function answering(
   caller: Caller,
   approval: ApprovalDocument,
   person: string | undefined,
   given?: DecideFormValues,
 ): Html {
-  const who = answeringIn(caller, approval, person);
+  const who = findDeciders(caller, approval, person);
   if (who) return decideForm(approval, who, given);
-  const unknown = approval.approvers.filter((approver) => isGroup(approver) && !approval.members?.[approver]);
-  const why = !canDecide(caller)
-    ? 'You can view this request, but not decide it.'
-    : isExcluded(approval, person)
-      ? 'You requested this run, so another approver must decide.'
-      : caller.decidesForOthers && unknown.length > 0
-        ? html`The members of ${nameList(unknown)} are unknown. Give the agent a <code>members</code> hook, or request the approval with <code>openGroups: true</code>.`
-        : 'You are not an approver of this request.';
-  return html`<p class="quiet" data-key="form" data-quiet data-rev="nobody ${approval.approvers.length}">${why}</p>`;
-}
-
-function answeringIn(caller: Caller, approval: ApprovalDocument, person: string | undefined): Deciders | undefined {
-  if (!canDecide(caller)) return undefined;
-  const hasAnswered = ownVote(approval, person) !== undefined;
-  if (caller.decidesForOthers) {
-    const { approvers, members = {}, openGroups } = approval;
-    const possible = approvers.flatMap((approver) => (isGroup(approver) ? (members[approver] ?? []) : [approver]));
-    const people = [...new Set(possible)].filter((each) => !ownVote(approval, each) && !isExcluded(approval, each));
-    const groups = openGroups ? approvers.filter((approver) => isGroup(approver) && !members[approver]) : [];
-    const isMeant =
-      person !== undefined &&
-      !hasAnswered &&
-      !isExcluded(approval, person) &&
-      (people.some((each) => each === person) || groups.length > 0);
-    return people.length + groups.length > 0 ? { people, groups, chosen: isMeant ? person : undefined } : undefined;
-  }
-  const groups = [...caller.groups, ...groupsOf(approval.members ?? {}, person ?? '')];
-  if (person === undefined || hasAnswered || isExcluded(approval, person)) return undefined;
-  if (!matchApprover(approval, person, groups)) return undefined;
-  return { as: person };
+  return html`<p class="quiet" data-key="form" data-quiet data-rev="nobody ${approval.approvers.length}">${whyNotOffered(caller, approval, person)}</p>`;
 }
 
 const forOperators = ({ run, id }: ApprovalDocument): Html =>

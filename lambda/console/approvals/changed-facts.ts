@@ -2,40 +2,44 @@ import { type Doc, equal, type Fields, isFields, specialOf } from '../../checkpo
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { type Html, html } from '../markup.ts';
-import { notice } from '../notice.ts';
 import { plainText, revealHidden, userText } from '../text.ts';
+import { type RequestPlace, section } from './section.ts';
 
 type Changed = NonNullable<ApprovalDocument['changed']>;
 
 /** Explains why approval is requested again. */
-export const followUpReason = (changed: Changed): Html => {
+export const followUpReason = (changed: Changed, place: RequestPlace): Html => {
   const refused = rejectedEdits(changed);
-  return refused === undefined ? changedFacts(changed) : notAccepted(changed.before, refused);
+  return refused === undefined ? changedFacts(changed, place) : notAccepted(changed.before, refused, place);
 };
 
 /** Why the agent rejected the edits of the previous approval; undefined if facts changed instead. */
 export const rejectedEdits = ({ after }: Changed): string | undefined =>
   typeof after === 'string' ? after : undefined;
 
-const notAccepted = (edits: Doc, why: string): Html =>
-  notice(
-    'wait',
+const notAccepted = (edits: Doc, why: string, place: RequestPlace): Html =>
+  section(
+    place,
+    { id: 'refused', className: 'notice wait' },
     'The approved changes were not accepted',
     html`<div class="text" dir="auto">${revealHidden(why)}</div>
 <details><summary>Changes</summary><div class="doc">${showDocument(edits)}</div></details>`,
   );
 
 /** The changes that an approver proposed, beside the values of the request; empty if there are none. */
-export function proposedChanges({ proposal, facts, show, status }: ApprovalDocument): Html {
+export function proposedChanges({ proposal, facts, show, status }: ApprovalDocument, place: RequestPlace): Html {
   const isPending = status === 'PENDING';
-  const section =
+  const shown =
     proposal &&
-    html`<section class="notice wait changed-values" aria-labelledby="proposal">
-<h2 id="proposal">${userText(proposal.by)} ${isPending ? 'proposes' : 'proposed'} these changes</h2>
-${isPending && html`<p>A decision is about the request with these changes. Earlier approvals do not cover them.</p>`}
-${compareEdits(proposal.edits as Doc, facts, show)}
-</section>`;
-  return html`<div data-key="proposal" data-rev="${proposal?.at.getTime()}">${section}</div>`;
+    section(
+      place,
+      { id: 'proposal', className: 'notice wait changed-values' },
+      html`${userText(proposal.by)} ${isPending ? 'proposes' : 'proposed'} these changes`,
+      isPending &&
+        html`<p>A decision is about the request with these changes. Earlier approvals do not cover them.</p>`,
+      compareEdits(proposal.edits as Doc, facts, show),
+    );
+  return html`<div data-key="proposal${place.suffix}" data-rev="${proposal?.at.getTime()}">${shown}</div>`;
 }
 
 /** Compares the fields of edits with the fields of the same names that the request shows. */
@@ -52,11 +56,13 @@ const isPlainFields = (doc: Doc | undefined): doc is Fields =>
   doc !== undefined && isFields(doc) && specialOf(doc) === undefined;
 
 /** The facts that changed, before and after. */
-const changedFacts = ({ before, after }: Changed): Html =>
-  html`<section class="notice wait changed-values" aria-labelledby="changed">
-<h2 id="changed">Facts that changed since the last request</h2>
-${changesTable('Fact', 'Before', 'Now', before, after)}
-</section>`;
+const changedFacts = ({ before, after }: Changed, place: RequestPlace): Html =>
+  section(
+    place,
+    { id: 'changed', className: 'notice wait changed-values' },
+    'Facts that changed since the last request',
+    changesTable('Fact', 'Before', 'Now', before, after),
+  );
 
 /** A table of the values that differ. */
 function changesTable(what: string, beforeLabel: string, afterLabel: string, before: Doc, after: Doc): Html {

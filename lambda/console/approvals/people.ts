@@ -6,18 +6,23 @@ import { type Html, type HtmlValue, html } from '../markup.ts';
 import { statusBadge } from '../status-badge.ts';
 import { revealHidden, userText } from '../text.ts';
 import { relativeTime } from '../time.ts';
+import { OWN_PAGE, section } from './section.ts';
 
 /** The votes of an approval, and the approvers who have not voted. */
-export function peopleSection(approval: ApprovalDocument, now: Date): Html {
+export function peopleSection(approval: ApprovalDocument, now: Date, place = OWN_PAGE): Html {
   const { approvers, votes, status, requestedBy, excludeRequester } = approval;
   const answered = new Set(votes.filter(({ counts }) => counts).flatMap(({ by, as }) => [by, as]));
   const others = approvers.filter((approver) => !answered.has(approver) && !isExcluded(approval, approver));
-  return html`<section class="card" aria-labelledby="people" data-key="people" data-rev="${status} ${votes.length} ${approvers.length}">
-<h2 id="people">Approvers</h2>
-${votes.length > 0 && html`<ul class="votes">${votes.map((vote) => voteOf(vote, now))}</ul>`}
-${others.length > 0 && html`<p>${status === 'PENDING' ? 'Not voted yet: ' : 'Did not vote: '}${nameList(others)}</p>`}
-${excludeRequester && requestedBy !== undefined && html`<p class="hint">${userText(requestedBy)} requested the run and does not decide.</p>`}
-</section>`;
+  return section(
+    place,
+    { id: 'people', className: 'card', rev: `${status} ${votes.length} ${approvers.length}` },
+    'Approvers',
+    votes.length > 0 && html`<ul class="votes">${votes.map((vote) => voteOf(vote, now))}</ul>`,
+    others.length > 0 && html`<p>${status === 'PENDING' ? 'Not voted yet: ' : 'Did not vote: '}${nameList(others)}</p>`,
+    excludeRequester &&
+      requestedBy !== undefined &&
+      html`<p class="hint">${userText(requestedBy)} requested the run and does not decide.</p>`,
+  );
 }
 
 function voteOf(
