@@ -81,7 +81,7 @@ describe('the evidence of an approval', () => {
       ],
     });
     expect(evidence.checkpoints.map(({ step }) => step)).toContain('refund');
-    expect(evidence.doesNotProve.join(' ')).toContain('a hash without a key shows damage, not an attacker');
+    expect(evidence.doesNotProve.join(' ')).toContain('hashes without a key reveal damage, but not an attacker');
     expect(verifyEvidence(JSON.stringify(evidence))).toMatchObject({ ok: true, problems: [] });
   });
 
@@ -138,7 +138,7 @@ describe('the evidence of an approval', () => {
     expect(evidence).toMatchObject({ encrypted: true, shown: { document: { title: 'Refund 640?' } } });
     expect(evidence.shown.contentHash).not.toBe(evidence.shown.sha256);
     expect(evidence.votes[0]).toMatchObject({ comment: 'The parcel never arrived.' });
-    expect(evidence.doesNotProve.join(' ')).toContain('not authenticated');
+    expect(evidence.doesNotProve.join(' ')).toContain('nor authenticated');
     expect(verifyEvidence(JSON.stringify(evidence))).toMatchObject({ ok: true });
     const now = new Date(world.clock.now());
     const without = testAgents(refunds, { storage, keys: keysOf('other', 9), now });

@@ -52,12 +52,12 @@ export interface Evidence {
 const PROVES = [
   'The text in "shown" is exactly what the approvers were shown: its hash is the one that decisions refer to.',
   'The checkpoints are linked: each contains the hash of the one before it, and its own hash covers what is stored.',
-  'The file is unchanged since it was created, as far as its seal says.',
+  'The file matches its seal, so it is unchanged since it was created, unless somebody computed a new seal.',
 ];
 
 const DOES_NOT_PROVE = [
-  'That nobody with write access to the storage replaced records and computed new hashes, or that nobody changed this file and computed a new seal: a hash without a key shows damage, not an attacker. Keep the seal elsewhere, or sign the file.',
-  'That the votes belong to the people: they are as recorded by the program that authenticated them. The hash chain does not cover the record of an approval.',
+  'That nobody with write access to the storage replaced records and computed new hashes, or that nobody changed this file and computed a new seal: hashes without a key reveal damage, but not an attacker. Keep the seal elsewhere, or sign the file.',
+  'That the named people cast the votes: each vote is recorded as the program that authenticated the voter reported it. The hash chain does not cover the record of an approval.',
   'That pruned checkpoints had a certain content, or what happened outside of these checkpoints.',
 ];
 
@@ -71,7 +71,7 @@ export const statements = (encrypted: boolean): Pick<Evidence, 'proves' | 'doesN
         ],
         doesNotProve: [
           ...DOES_NOT_PROVE,
-          'Who voted, what and when is not encrypted and not authenticated. This file has decrypted content, and checking it offline uses no key.',
+          'That the voters, their answers and the times are right: they are neither encrypted nor authenticated. This file contains decrypted content, and checking it offline uses no key.',
         ],
       }
     : { proves: PROVES, doesNotProve: DOES_NOT_PROVE };
