@@ -19,6 +19,8 @@ import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 export interface CheckpointChange extends CheckpointFields {
   readonly root: Root;
   readonly model: Doc | undefined;
+  /** Events of the agent, which only this checkpoint has. */
+  readonly events?: Doc | undefined;
   readonly schema: SchemaVersion | undefined;
   readonly kind?: CheckpointKind | undefined;
   readonly restored?: number | undefined;

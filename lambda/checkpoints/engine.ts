@@ -55,9 +55,11 @@ export { type KeyContext, type KeyRing, localKeys, type WrappedKey } from './enc
 export { plaintext, type RunCipher } from './encryption/run-cipher.ts';
 export { checkSaveFields } from './fields/check-save-fields.ts';
 export { type SaveFields, toRetentionMs } from './fields/save-fields.ts';
+export { decryptBody } from './format/chain.ts';
 export { hasExpired, withExpiry } from './format/expiring-record.ts';
 export { type HeadKeyFields, type HeadMeta, isUnreadable, type RuntimeMeta, readObjectMeta } from './format/meta.ts';
 export {
+  type CheckpointRecord,
   type HeadRecord,
   headRecord,
   isLeased,

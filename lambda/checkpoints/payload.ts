@@ -1,12 +1,10 @@
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
-import type { PayloadStore } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
 import type { PayloadRef } from './document/payloads.ts';
 import type { RunCipher } from './encryption/run-cipher.ts';
-import { randomId } from './format/records.ts';
-import { damagedError } from './run-errors.ts';
+import { concatChunks, hashBytes, type PayloadLocation, readVerified, storeBytes } from './payload-bytes.ts';
 
 /** The content of a payload. */
 export type PayloadContent = Uint8Array | string | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
@@ -43,14 +41,6 @@ export function payload(content: PayloadContent, options: PayloadOptions = {}): 
     return new PayloadValue({ stream: content as AsyncIterable<Uint8Array> }, options);
   }
   throw invalidInput('The content of a payload', 'bytes, text or a stream of bytes', content);
-}
-
-/** The location of the stored bytes of a payload. */
-interface PayloadLocation {
-  readonly store: PayloadStore;
-  readonly partition: string;
-  readonly cipher: RunCipher;
-  readonly ref: PayloadRef;
 }
 
 /** The payload for a stored reference. */
@@ -110,17 +100,9 @@ class PayloadValue implements Payload {
     if (source === 'consumed') throw new WaitstateError('INVALID_INPUT', STREAM_CONSUMED);
     if ('stream' in source) this.#source = 'consumed';
     const findSameContent = (sha256: string) => [...known.values()].find((ref) => ref.sha256 === sha256);
-    const { id, sha256, size } =
-      'bytes' in source
-        ? (findSameContent(hashBytes(cipher, source.bytes)) ?? (await storeBytes(at, cipher, source.bytes)))
-        : 'location' in source && canCopy(source.location, at, cipher)
-          ? (findSameContent(source.location.ref.sha256) ?? (await copyPayload(at, source.location)))
-          : await storeStream(
-              at,
-              cipher,
-              'stream' in source ? source.stream : readVerified(source.location),
-              findSameContent,
-            );
+    const { id, sha256, size } = await ('bytes' in source
+      ? (findSameContent(hashBytes(cipher, source.bytes)) ?? storeBytes(at, cipher, source.bytes))
+      : storeElsewhere(at, cipher, source, findSameContent));
     const { type, digest } = this;
     const ref = { id, sha256, size, ...omitUndefined({ type, digest }) };
     const location = { store: at.payloads, partition: at.partition, cipher, ref };
@@ -148,97 +130,15 @@ export const storePayload = (
   known: ReadonlyMap<string, PayloadRef>,
 ): Promise<PayloadRef> => (value as PayloadValue).store(at, cipher, known);
 
-/** Whether the storage can copy the payload, because neither side is encrypted. */
-const canCopy = (location: PayloadLocation, at: RunContext, cipher: RunCipher): boolean =>
-  location.store === at.payloads && !location.cipher.isEncrypted && !cipher.isEncrypted;
-
-async function copyPayload(at: RunContext, { partition, ref }: PayloadLocation): Promise<PayloadRef> {
-  const id = randomId();
-  if (await at.payloads.copy({ partition, id: ref.id }, { partition: at.partition, id })) return { ...ref, id };
-  throw payloadMissing(partition, ref);
-}
-
-async function storeStream(
+/** Stores a stream, or a payload of another run. Most payloads are bytes, so this code is loaded when it is needed. */
+async function storeElsewhere(
   at: RunContext,
   cipher: RunCipher,
-  content: AsyncIterable<Uint8Array>,
+  source: { readonly stream: AsyncIterable<Uint8Array> } | { readonly location: PayloadLocation },
   findSameContent: (sha256: string) => PayloadRef | undefined,
 ): Promise<PayloadRef> {
-  const id = randomId();
-  const hash = cipher.hash();
-  let size = 0;
-  const hashedContent = (async function* () {
-    for await (const chunk of content) {
-      if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) {
-        throw invalidInput('Each chunk of the stream of a payload', 'a Uint8Array', chunk);
-      }
-      // Copied, because a reader of files may reuse one buffer for all chunks.
-      const bytes = Buffer.from(chunk);
-      hash.update(bytes);
-      size += bytes.length;
-      yield bytes;
-    }
-  })();
-  await at.payloads.put(at.partition, id, cipher.encryptStream(hashedContent, payloadAad(at.partition, id)));
-  const sha256 = hash.digest('base64url');
-  const known = findSameContent(sha256);
-  if (known) await at.payloads.remove(at.partition, [id]);
-  return known ?? { id, sha256, size };
-}
-
-/** Stores bytes under a new random id; durable when it resolves. */
-export async function storeBytes(at: RunContext, cipher: RunCipher, bytes: Uint8Array): Promise<PayloadRef> {
-  const id = randomId();
-  const aad = payloadAad(at.partition, id);
-  await at.payloads.put(
-    at.partition,
-    id,
-    cipher.isEncrypted ? await concatChunks(cipher.encryptStream(singleChunk(bytes), aad)) : bytes,
-  );
-  return { id, sha256: hashBytes(cipher, bytes), size: bytes.length };
-}
-
-/** Reads stored bytes and verifies them. */
-export const readBytes = (at: RunContext, cipher: RunCipher, ref: PayloadRef): Promise<Uint8Array> =>
-  concatChunks(readVerified({ store: at.payloads, partition: at.partition, cipher, ref }));
-
-async function* readVerified({ store, partition, cipher, ref }: PayloadLocation): AsyncGenerator<Uint8Array> {
-  const content = await store.open(partition, ref.id);
-  if (!content) throw payloadMissing(partition, ref);
-  const hash = cipher.hash();
-  let size = 0;
-  let buffered: Uint8Array | undefined;
-  for await (const chunk of cipher.decryptStream(content, payloadAad(partition, ref.id))) {
-    if (buffered) yield buffered;
-    hash.update(chunk);
-    size += chunk.length;
-    buffered = chunk;
-    if (size > ref.size) break;
-  }
-  if (size !== ref.size || hash.digest('base64url') !== ref.sha256) {
-    throw damagedError(
-      describePayload(partition, ref),
-      `expected ${ref.size} bytes with hash ${ref.sha256}, found ${size} others`,
-    );
-  }
-  if (buffered) yield buffered;
-}
-
-const payloadAad = (partition: string, id: string): string => `${partition}\npayload ${id}`;
-
-const hashBytes = (cipher: RunCipher, bytes: Uint8Array): string => cipher.hash().update(bytes).digest('base64url');
-
-const describePayload = (partition: string, { id }: PayloadRef): string => `Payload ${id} of "${partition}"`;
-
-const payloadMissing = (partition: string, ref: PayloadRef): WaitstateError =>
-  damagedError(describePayload(partition, ref), 'it is missing in the storage');
-
-async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
-}
-
-async function concatChunks(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of content) chunks.push(chunk);
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+  const { storeCopy, storeStream } = await import('./store-stream.ts');
+  return 'stream' in source
+    ? storeStream(at, cipher, source.stream, findSameContent)
+    : storeCopy(at, cipher, source.location, findSameContent);
 }

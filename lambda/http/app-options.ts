@@ -23,6 +23,11 @@ export interface AppOptions {
   readonly telemetry: Pick<Telemetry, 'log' | 'count'>;
   /** Lists the known agents; starting another one fails. @default callers can start any agent by name */
   readonly agents?: () => Promise<readonly KnownAgent[]>;
+  /**
+   * How often a stream of events looks for new ones. @default a stream ends after the events so far, and the reader
+   * connects again, because Lambda answers once
+   */
+  readonly eventPollMs?: number;
   /** Origins of other sites whose pages may call the API, but never the console. @default none */
   readonly corsOrigins?: readonly string[];
 }

@@ -15,6 +15,7 @@ import { createApprovalOperator } from './approval-operator.ts';
 import { loadCheckpointView, loadDiffView, loadHistoryPage, loadPayload } from './checkpoint-view.ts';
 import { loadLineage } from './lineage.ts';
 import type { ForkInput, Operator } from './operator.ts';
+import { loadRunEvents } from './run-events.ts';
 import { loadRunView } from './run-view.ts';
 import { countRuns, loadRunsPage } from './runs-page.ts';
 
@@ -28,6 +29,7 @@ export function createOperator(base: Runtime): Operator {
     counts: async () => countRuns(await forTenant()),
     run: async (run) => loadRunView(await forRun(run)),
     history: async (run, query = {}) => loadHistoryPage(await forRun(run), query),
+    events: async (run, query = {}) => loadRunEvents(await forRun(run), query),
     checkpoint: async (run, which) => loadCheckpointView(await forRun(run), which),
     diff: async (run, before, after) => loadDiffView(await forRun(run), before, after),
     payload: async (run, from, id) => loadPayload(await forRun(run), from, id),

@@ -20,6 +20,7 @@ import type { ApprovalDocument } from './approval-document.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import type { Lineage } from './lineage.ts';
 import type { RecordedResultChanges } from './recorded-results.ts';
+import type { RunEventsPage, RunEventsQuery } from './run-events.ts';
 
 /**
  * Reads and controls the runs of one tenant from outside, without the code of their agents. The API, the console and the
@@ -35,6 +36,8 @@ export interface Operator {
   /** One run, with its waits and its result or error. */
   run(run: string): Promise<RunView>;
   history(run: string, query?: HistoryQuery): Promise<HistoryPage>;
+  /** What happened in a run after a cursor: checkpoints, emitted events, and the output of running steps. */
+  events(run: string, query?: RunEventsQuery): Promise<RunEventsPage>;
   /** A checkpoint; without a selector, the newest one. The same holds for `diff`. */
   checkpoint(run: string, which?: CheckpointSelector): Promise<CheckpointView>;
   diff(run: string, before: CheckpointSelector | undefined, after: CheckpointSelector | undefined): Promise<DiffView>;

@@ -7,7 +7,8 @@ import { escapeId, unescapeId } from '../core/ids.ts';
 //   a  approval                          f  fork of the run
 //   b  approval in an approver's inbox   i  id of a signal
 //   c  checkpoint; `cz` is the head      n  name of a checkpoint
-//   e  event                             w  signal that arrived before the run started
+//   d  output of a running step          w  signal that arrived before the run started
+//   e  event
 //
 // `@` is always escaped in ids, so no run or tenant collides with the partitions `<tenant>/@agents`, `<tenant>/@cache`,
 // `<tenant>/@collection` and `@token/<hash>`.
@@ -49,6 +50,10 @@ export const INVOCATION_ID_PREFIX = 'invocation-';
 /** The key of the record with which a run refers to one of its forks. */
 export const forkKey = (run: string, uid: string): string => `f${escapeId('run', run)} ${uid}`;
 export const FORK_KEYS: KeyRange = { from: 'f', to: 'g' };
+
+/** The key of output of a running step, in the order of time; `suffix` distinguishes writers. */
+export const liveOutputKey = (time: number, suffix = ''): string => `d${timeOrder(time)}${suffix}`;
+export const LIVE_OUTPUT_KEYS: KeyRange = { from: 'd', to: 'd~' };
 
 export const eventKey = (number: number): string => `e${String(number).padStart(10, '0')}`;
 

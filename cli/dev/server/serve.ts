@@ -135,6 +135,7 @@ function attachApi(server: Server, { runtime, files }: LocalRuntime, options: Li
     identify: (request) => guard.identify(request) ?? throwUnauthenticated(),
     telemetry: { log: runtime.log, count: () => {} },
     agents: async () => files.agentSummaries(),
+    eventPollMs: 200,
   });
   const respond = (request: Request, env: HttpBindings) =>
     guard.check(request, env.incoming) ?? api.fetch(request, env);

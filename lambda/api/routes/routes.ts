@@ -4,6 +4,7 @@ import { aboutRoutes } from './about.ts';
 import { APPROVAL_ROUTES } from './approvals.ts';
 import { CHECKPOINT_ROUTES } from './checkpoints.ts';
 import { DECIDE_ALL_ROUTE } from './decide-all.ts';
+import { EVENT_ROUTES } from './events.ts';
 import { LINK_ROUTES } from './links.ts';
 import { PROTOCOL_ROUTES } from './protocol.ts';
 import { RUN_CHANGE_ROUTES } from './run-changes.ts';
@@ -21,6 +22,7 @@ export const ROUTES: readonly Route[] = [
   ...RUN_ROUTES,
   ...RUN_CHANGE_ROUTES,
   ...CHECKPOINT_ROUTES,
+  ...EVENT_ROUTES,
   ...PROTOCOL_ROUTES,
   ...APPROVAL_ROUTES,
   DECIDE_ALL_ROUTE,

@@ -23,7 +23,7 @@ const summary = {
   bytes: z.int(),
 };
 
-const CheckpointSummary = namedSchema('CheckpointSummary', z.strictObject(summary));
+export const CheckpointSummary = namedSchema('CheckpointSummary', z.strictObject(summary));
 
 export const CheckpointsPage = namedSchema(
   'CheckpointsPage',

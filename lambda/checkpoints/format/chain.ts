@@ -5,7 +5,7 @@ import { type Doc, isFields, isList } from '../document/document.ts';
 import { parse } from '../document/parse.ts';
 import { apply } from '../document/patch.ts';
 import type { RunCipher } from '../encryption/run-cipher.ts';
-import { readBytes, storeBytes } from '../payload.ts';
+import { readBytes, storeBytes } from '../payload-bytes.ts';
 import { damagedError } from '../run-errors.ts';
 import { compress, decompress } from './compression.ts';
 import type { CheckpointMeta, Segment } from './meta.ts';
@@ -19,11 +19,15 @@ export interface WrittenContent {
   readonly chain: Chain;
 }
 
-/** The body of a record or a segment: a snapshot (`s`) or a patch (`p`), and the model parameters (`m`). */
+/**
+ * The body of a record or a segment: a snapshot (`s`) or a patch (`p`), and the model parameters (`m`). Events (`e`) are
+ * always in the record.
+ */
 interface Body {
   readonly s?: Root | undefined;
   readonly p?: Patch | undefined;
   readonly m?: Doc | undefined;
+  readonly e?: Doc | undefined;
 }
 
 // The approximate size of a record besides its partition and its body: key, hash, metadata.
@@ -35,18 +39,22 @@ const MAX_CHAIN_BYTES = 256 * 1024;
 const FOLD_RATIO = 3;
 const MAX_SEGMENTS = 9;
 
+/** What a checkpoint stores: its content, and the events that are only in its own record. */
+type NewContent = Pick<Content, 'root' | 'model'> & { readonly events?: Doc | undefined };
+
 /** Chooses between patch, folded segment and snapshot, and stores what does not fit into the record as payloads. */
 export async function writeContent(
   at: RunContext,
   cipher: RunCipher,
   version: number,
-  { root, model }: Pick<Content, 'root' | 'model'>,
+  { root, model, events }: NewContent,
   base: Content | undefined,
 ): Promise<WrittenContent> {
   if (base) {
     const { chain } = base;
     const patch = diff(base.root, root);
-    const body = patch.length === 0 && model === undefined ? undefined : compressBody(at, { p: patch, m: model });
+    const isEmpty = patch.length === 0 && model === undefined && events === undefined;
+    const body = isEmpty ? undefined : compressBody(at, { p: patch, m: model, e: events });
     const bytes = body?.length ?? 0;
     const weightBytes = bytes + overheadBytes(at);
     if (!body || !isSnapshotDue(chain, weightBytes)) {
@@ -56,11 +64,16 @@ export async function writeContent(
         return { meta, body, chain: { ...chain, recordBytes, patches: [...chain.patches, patch] } };
       }
       const folded = await foldPatches(at, cipher, version, chain, patch, weightBytes, model);
-      if (folded) return { meta: { anchor: undefined, segments: folded.segments }, body: undefined, chain: folded };
+      if (folded)
+        return { meta: { anchor: undefined, segments: folded.segments }, body: eventsBody(at, events), chain: folded };
     }
   }
-  return writeSnapshot(at, cipher, version, { s: root, m: model });
+  return writeSnapshot(at, cipher, version, { s: root, m: model }, events);
 }
+
+/** The body of a record whose content is in segments. */
+const eventsBody = (at: RunContext, events: Doc | undefined): Uint8Array | undefined =>
+  events === undefined ? undefined : compressBody(at, { e: events });
 
 /** Whether a snapshot is due: the patches, or this patch alone, are as large as the last snapshot. */
 const isSnapshotDue = (chain: Chain, weightBytes: number): boolean =>
@@ -77,17 +90,18 @@ async function writeSnapshot(
   cipher: RunCipher,
   version: number,
   content: Body,
+  events: Doc | undefined,
 ): Promise<WrittenContent> {
-  const body = compressBody(at, content);
+  const body = compressBody(at, { ...content, e: events });
   const chain = { anchor: version, recordBytes: 0, folded: [], patches: [] };
   // Half of the limit for patches: a larger snapshot in a record would make its step more expensive than others.
   if (body.length <= at.records.maxInlineBytes / 2) {
     const snapshotBytes = body.length + overheadBytes(at);
     return { meta: { anchor: undefined, segments: undefined }, body, chain: { ...chain, snapshotBytes, segments: [] } };
   }
-  const segments = [await storeSegment(at, cipher, body)];
+  const segments = [await storeSegment(at, cipher, events ? compressBody(at, content) : body)];
   const meta = { anchor: undefined, segments };
-  return { meta, body: undefined, chain: { ...chain, snapshotBytes: body.length, segments } };
+  return { meta, body: eventsBody(at, events), chain: { ...chain, snapshotBytes: body.length, segments } };
 }
 
 /**
@@ -234,7 +248,8 @@ export const encryptBody =
       ? cipher.encrypt(body ?? NO_BYTES, recordAad(at.partition, version, metaText))
       : undefined;
 
-function decryptBody(cipher: RunCipher, record: CheckpointRecord): Body {
+/** The body of a record, decrypted. */
+export function decryptBody(cipher: RunCipher, record: CheckpointRecord): Body {
   const { stored, version, meta } = record;
   if (!stored.body) {
     // A prune is written without the key and has no content.

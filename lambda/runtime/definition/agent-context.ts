@@ -15,6 +15,13 @@ export interface StepContext {
   readonly attempt: number;
   /** Aborts when the step's timeout passes, or when the Lambda function is about to time out. */
   readonly signal: AbortSignal;
+  /** Emits an event of the run. It is recorded with the outcome of this attempt, in the same checkpoint. */
+  readonly emit: (event: unknown) => void;
+  /**
+   * Shows output while the step runs, such as the tokens of a model. Best effort: nothing of it is recorded, a reader may
+   * miss parts, and the recorded result of the step replaces it.
+   */
+  readonly stream: (output: unknown) => void;
 }
 
 /** Options of `ctx.step`. */
@@ -207,6 +214,11 @@ export interface AgentContext<State = unknown, Signals extends SignalSchemas = S
   ): Promise<BranchOutcome<T>[]>;
   /** Writes a log line; a replay does not write it again. */
   log(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /**
+   * Emits an event of the run, for user interfaces and logs. It is recorded once, with the next checkpoint, and at no
+   * extra request.
+   */
+  emit(event: unknown): void;
   /** Stores bytes by reference, for use in states and results. */
   payload(content: PayloadContent, options?: PayloadOptions): Payload;
   /** The current time; recorded, so that a replay returns the same. */

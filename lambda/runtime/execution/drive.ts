@@ -96,6 +96,7 @@ async function callTurns(invocation: Invocation, input: never): Promise<unknown>
     const next = returned instanceof Done ? returned.state : returned;
     const state = next === undefined ? turnState.value : next;
     scope.close();
+    invocation.events.forget(scope.path);
     const item = turnEndItem(invocation, scope.path, turn, state);
     if (returned instanceof Done) {
       invocation.lastTurn = item;

@@ -1,4 +1,4 @@
-import type { ModelParameters, RuntimeMeta } from '../../checkpoints/engine.ts';
+import type { Doc, ModelParameters, RuntimeMeta } from '../../checkpoints/engine.ts';
 import { isWaitstateError, type WaitstateError } from '../../core/errors.ts';
 import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
@@ -22,6 +22,8 @@ export interface BatchItem {
   readonly wait?: string;
   /** The model that the operation called. */
   readonly model?: ModelParameters;
+  /** The events that the agent emitted, encoded. */
+  readonly events?: readonly Doc[];
   /** A name for the checkpoint. */
   readonly name?: string;
   /** Makes the writes that belong to the same transaction; called again for each attempt. */
@@ -83,6 +85,7 @@ export function mergeItems(items: readonly BatchItem[], isSuspended: boolean): J
   const failed = items.flatMap((item) => item.failed ?? []);
   const waits = steps.length > 0 || isSuspended ? [] : items.flatMap(({ wait }) => wait ?? []);
   const status = items.find((item) => item.status)?.status;
+  const events = items.flatMap((item) => item.events ?? []);
   return {
     entries: mergeEntries(items),
     forget: items.flatMap(({ forget = [] }) => forget),
@@ -97,6 +100,7 @@ export function mergeItems(items: readonly BatchItem[], isSuspended: boolean): J
     ...(status && { status }),
     name: items.findLast(({ name }) => name !== undefined)?.name,
     model: items.findLast(({ model }) => model !== undefined)?.model,
+    ...(events.length > 0 && { events }),
   };
 }
 
@@ -121,6 +125,8 @@ const UNDO_PREFIX = '@undo:';
 
 // A transaction takes at most 100 writes, and the checkpoint itself needs some of them.
 const MAX_SIDE_WRITES = 95;
+// Events are in the record of the checkpoint, which holds 400 KB.
+const MAX_EVENT_CHARACTERS = 128 * 1024;
 
 /**
  * How many items of a batch fit into one transaction. Only one of them may have writes of the agent, because the writes
@@ -129,12 +135,17 @@ const MAX_SIDE_WRITES = 95;
 export function countFitting(batch: readonly QueuedItem[], sideWrites: SideWritesByItem): number {
   let writeCount = 0;
   let agentItems = 0;
+  let eventCharacters = 0;
   const models = new Set<ModelParameters>();
   const firstOver = batch.findIndex(({ item }, i) => {
     writeCount += sideWrites[i]?.length ?? 0;
     agentItems += item.writeError ? 1 : 0;
     if (item.model) models.add(item.model);
-    return i > 0 && (writeCount > MAX_SIDE_WRITES || agentItems > 1 || models.size > 1);
+    if (item.events?.length) eventCharacters += JSON.stringify(item.events).length;
+    return (
+      i > 0 &&
+      (writeCount > MAX_SIDE_WRITES || agentItems > 1 || models.size > 1 || eventCharacters > MAX_EVENT_CHARACTERS)
+    );
   });
   return firstOver < 0 ? batch.length : firstOver;
 }

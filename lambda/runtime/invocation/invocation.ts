@@ -25,8 +25,10 @@ import { Fenced } from './catch-up.ts';
 import type { ClaimedRun } from './claim.ts';
 import { CompletionOrder } from './completion-order.ts';
 import { EditedState } from './edited-state.ts';
+import { EmittedEvents } from './emitted-events.ts';
 import type { InvocationEnd } from './invocation-end.ts';
 import { Lifetime } from './lifetime.ts';
+import type { LiveOutput } from './live-output.ts';
 import { PendingWaits, type WaitingInvocation } from './pending-waits.ts';
 import { type SuspendableInvocation, writeQueued } from './suspend.ts';
 import type { Suspension } from './suspension.ts';
@@ -42,7 +44,8 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   readonly at: RunContext;
   readonly agent: AgentDefinition<never, unknown, unknown>;
   readonly writer: RunWriter;
-  readonly queue = new WriteQueue();
+  readonly queue: WriteQueue;
+  readonly events: EmittedEvents;
   readonly journal: Journal;
   readonly pendingWaits = new PendingWaits(this);
   readonly lifetime: Lifetime;
@@ -74,6 +77,7 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
   readonly #settledByClaim: ReadonlySet<string>;
   readonly #completionOrder = new CompletionOrder();
   readonly #activity = new Activity(() => this.checkSuspend());
+  #liveOutput: Promise<LiveOutput> | undefined;
   #isOver = false;
 
   constructor(runtime: Runtime, at: RunContext, agent: AgentDefinition<never, unknown, unknown>, claimed: ClaimedRun) {
@@ -81,6 +85,8 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
     this.at = at;
     this.agent = agent;
     this.journal = new Journal(claimed.journal);
+    this.events = new EmittedEvents(at, claimed.journal);
+    this.queue = new WriteQueue(this.events);
     this.isLive = !this.journal.hasOperations;
     this.isEnding = claimed.loaded.head.meta.status === 'ENDING';
     this.claimedVersion = claimed.loaded.record.version;
@@ -207,6 +213,12 @@ export class Invocation implements SuspendableInvocation, WaitingInvocation {
       this.fail(error);
       return this.hang();
     }
+  }
+
+  /** Shows output of a step that is running. Its code is loaded by the first output. */
+  stream(id: string, attempt: number, output: unknown): void {
+    this.#liveOutput ??= import('./live-output.ts').then(({ LiveOutput }) => new LiveOutput(this));
+    this.#liveOutput.then((live) => live.add(id, attempt, output)).catch(() => {});
   }
 
   /** The code reached a settled wait. If this claim settled it, the replay has ended. */

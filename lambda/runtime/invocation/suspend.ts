@@ -46,8 +46,9 @@ export async function writeQueued(invocation: SuspendableInvocation): Promise<vo
     // Results that complete together share one write, and the agent first gets as far as it can.
     await tick();
     if (invocation.isOver) return;
-    const batch = queue.take();
-    const suspension = batch.every(({ item }) => item.allowsSuspend) ? planSuspension(invocation) : undefined;
+    const queued = queue.take();
+    const suspension = queued.every(({ item }) => item.allowsSuspend) ? planSuspension(invocation) : undefined;
+    const batch = queued.length === 0 && suspension ? queue.takeEvents() : queued;
     if (batch.length === 0 && !suspension) {
       queue.isBeingWritten = false;
       return;

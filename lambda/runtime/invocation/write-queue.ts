@@ -1,4 +1,5 @@
 import type { BatchItem, QueuedItem } from './batch.ts';
+import type { EmittedEvents } from './emitted-events.ts';
 
 /** The run was cancelled before a change of its status was written. */
 export class Superseded extends Error {}
@@ -8,7 +9,12 @@ export class WriteQueue {
   /** Whether somebody is writing what is queued. */
   isBeingWritten = false;
   readonly #dropped = new WeakSet<BatchItem>();
+  readonly #events: EmittedEvents;
   #items: QueuedItem[] = [];
+
+  constructor(events: EmittedEvents) {
+    this.#events = events;
+  }
 
   /** Resolves when the item is confirmed; rejects only for what is wrong with the item itself. */
   add(item: BatchItem): Promise<void> {
@@ -22,11 +28,17 @@ export class WriteQueue {
     this.#dropped.add(item);
   }
 
-  /** Takes everything that is queued. */
+  /** Takes everything that is queued, and the events that were emitted so far. Events alone wait for something else. */
   take(): readonly QueuedItem[] {
     const taken = this.#items.filter(({ item }) => !this.#dropped.has(item));
     this.#items = [];
-    return taken;
+    return taken.length === 0 ? taken : [...this.takeEvents(), ...taken];
+  }
+
+  /** Takes the events that were emitted so far. */
+  takeEvents(): readonly QueuedItem[] {
+    const item = this.#events.take();
+    return item ? [{ item, done: Promise.withResolvers() }] : [];
   }
 
   /** Puts items back in front of those that were queued since. */

@@ -1,6 +1,7 @@
 import {
   append,
   type CheckpointKind,
+  type Doc,
   encodeModel,
   encodeValues,
   type HeadUpdate,
@@ -26,6 +27,8 @@ export interface JournalChange {
   /** How many steps it completes. @default one when it has a step */
   readonly steps?: number;
   readonly model?: ModelParameters | undefined;
+  /** The events that the agent emitted. */
+  readonly events?: readonly Doc[] | undefined;
   readonly name?: string | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly head?: HeadUpdate;

@@ -108,6 +108,12 @@ interface CursorEntry extends EntryBase {
   readonly cursor: number;
 }
 
+/** How many events of each scope are recorded, so that a replay does not record them again. */
+export interface EmittedEntry extends EntryBase {
+  readonly kind: 'emitted';
+  readonly value: Readonly<Record<string, number>>;
+}
+
 /** What the journal has of one operation: how it completed, or what it waits for. */
 export type Entry =
   | StepEntry
@@ -120,7 +126,8 @@ export type Entry =
   | InputEntry
   | ResultEntry
   | CacheEntry
-  | CursorEntry;
+  | CursorEntry
+  | EmittedEntry;
 
 export type EntryKind = Entry['kind'];
 
@@ -167,6 +174,9 @@ export const nonDeterminismError = (id: string, expected: string, found: string)
     `Operation "${id}" ${expected}, but ${found}: the code does not match the journal of the run. Nothing was run or undone. Usual causes: \`Math.random()\`, \`Date.now()\`, a fetch or another read outside a step, or changed code. Use \`ctx.random()\`, \`ctx.now()\` and \`ctx.step\` instead, or deploy code that matches. Then \`retry\` the run, or \`rewind\` it.`,
     { scope: 'run' },
   );
+
+/** The id of the entry that counts the emitted events. */
+export const EMITTED_ID = '@emitted';
 
 /** The id of the entry that says which events were used. */
 export const CURSOR_ID = '@cursor';

@@ -19,6 +19,7 @@ export class Scope {
   #closed = false;
   readonly #counts = new Map<string, number>();
   readonly #outstanding = new Set<string>();
+  #emitted = 0;
 
   constructor(path = '', outer?: Scope) {
     this.path = path;
@@ -28,6 +29,12 @@ export class Scope {
   /** Whether this scope or one around it is abandoned, so that its operations do not begin any more. */
   get isClosed(): boolean {
     return this.#closed || (this.#outer?.isClosed ?? false);
+  }
+
+  /** Counts an emitted event: 0 for the first one of this scope. */
+  nextEmitted(): number {
+    this.#emitted += 1;
+    return this.#emitted - 1;
   }
 
   close(): void {

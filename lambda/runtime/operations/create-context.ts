@@ -86,6 +86,7 @@ export function createContext(invocation: Invocation, scope: Scope, turnState?: 
     log: (message, fields = {}) => {
       if (invocation.isLive) invocation.runtime.log('info', message, { ...fields, run: at.run, agent: agent.name });
     },
+    emit: (event) => emit(invocation, scope, event),
     payload,
     now: async () => {
       const { value } = await recordValueOnce(invocation, scope, 'now', 'now', async () => ({ value: invocation.now }));
@@ -130,6 +131,16 @@ const toBranchResults = (
   outcomes.map((outcome) =>
     options.minSuccessful === undefined ? (outcome.status === 'fulfilled' ? outcome.value : undefined) : outcome,
   );
+
+function emit(invocation: Invocation, scope: Scope, event: unknown): void {
+  const enclosing = invocation.inStep.getStore();
+  if (enclosing !== undefined)
+    throw agentMisuse(
+      `\`ctx.emit\` was called inside ${enclosing}. Use the \`emit\` that the step's function receives.`,
+    );
+  invocation.checkCall('ctx.emit', scope);
+  if (!scope.isClosed) invocation.events.emit(scope, invocation.now, event);
+}
 
 /** Returns the recorded value, or makes and records it. */
 async function recordValueOnce(

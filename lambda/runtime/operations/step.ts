@@ -5,6 +5,7 @@ import type { StepContext, StepOptions } from '../definition/agent-context.ts';
 import { agentMisuse, toError } from '../definition/agent-errors.ts';
 import { checkRetryPolicy, retryDelayMs } from '../definition/retry-policy.ts';
 import type { BatchItem } from '../invocation/batch.ts';
+import { EventBuffer } from '../invocation/emitted-events.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import { type Entry, hasSettled, type SmallEntry, type StepEntry } from '../journal/entries.ts';
 import type { Scope } from '../journal/identity.ts';
@@ -130,9 +131,12 @@ async function runAttempt<T>(
   } = entry;
   if (options.atMostOnce)
     await invocation.record({ entries: [[id, { ...entryBase, failures, startedAttempts: failures + 1 }]] });
+  const events = new EventBuffer();
   try {
     await invocation.probe('before', id);
-    const value = await callFunction(invocation, work, failures + 1).finally(() => invocation.probe('after', id));
+    const value = await callFunction(invocation, work, failures + 1, events).finally(() =>
+      invocation.probe('after', id),
+    );
     // Past the cutoff nothing is recorded: another invocation takes over the run.
     if (invocation.lifetime.cutoff.signal.aborted) return await invocation.hang();
     const undoable = options.undo || invocation.agent.undo?.[operationName(id)];
@@ -146,6 +150,7 @@ async function runAttempt<T>(
       ...(options.model && { model: options.model }),
       ...writes,
       ...(work.item?.(completed) ?? { entries: [[id, completed]] }),
+      events: events.take(),
     });
     await invocation.probe('recorded', id);
     return invocation.journal.entry(id) as StepEntry;
@@ -156,9 +161,10 @@ async function runAttempt<T>(
     const error = isUnknown ? outcomeUnknown(id, TIMEOUT_EXCEEDED, thrown) : toError(thrown);
     const delayMs = delayFor(error, failures + 1);
     const failed = { ...entryBase, failures: failures + 1 };
-    if (delayMs === undefined) return recordEntry(invocation, id, { ...failed, error });
+    const emitted = events.take();
+    if (delayMs === undefined) return recordEntry(invocation, id, { ...failed, error }, emitted);
     const lastFailure = String(error.message).slice(0, 300);
-    return recordEntry(invocation, id, { ...failed, retryAt: invocation.now + delayMs, lastFailure });
+    return recordEntry(invocation, id, { ...failed, retryAt: invocation.now + delayMs, lastFailure }, emitted);
   }
 }
 
@@ -166,7 +172,12 @@ async function runAttempt<T>(
  * Calls the step's function, marked as inside a step. When the step's timeout or the invocation's cutoff passes, the
  * call is no longer awaited; the function itself can only be asked to stop, by its abort signal.
  */
-async function callFunction<T>(invocation: Invocation, work: StepWork<T>, attempt: number): Promise<T> {
+async function callFunction<T>(
+  invocation: Invocation,
+  work: StepWork<T>,
+  attempt: number,
+  events: EventBuffer,
+): Promise<T> {
   const { id, kind, run, options } = work;
   const { inStep, runtime } = invocation;
   const { cutoff } = invocation.lifetime;
@@ -174,7 +185,15 @@ async function callFunction<T>(invocation: Invocation, work: StepWork<T>, attemp
   const timer = options.timeout && new AbortController();
   const stop = () => aborter.abort(cutoff.signal.reason);
   cutoff.signal.addEventListener('abort', stop, { once: true });
-  const stepContext = { idempotencyKey: invocation.idempotencyKey(id), attempt, signal: aborter.signal };
+  let isRunning = true;
+  const stepContext: StepContext = {
+    idempotencyKey: invocation.idempotencyKey(id),
+    attempt,
+    signal: aborter.signal,
+    // A function that runs on after its attempt has ended no longer adds to it.
+    emit: (event) => isRunning && events.add(invocation.at, invocation.now, event, id, attempt),
+    stream: (output) => isRunning && invocation.stream(id, attempt, output),
+  };
   const about = { name: operationName(id), kind, attempt, model: options.model };
   const call = async () => (runtime.spans ? runtime.spans.step(about, async () => run(stepContext)) : run(stepContext));
   try {
@@ -188,6 +207,7 @@ async function callFunction<T>(invocation: Invocation, work: StepWork<T>, attemp
       );
     });
   } finally {
+    isRunning = false;
     cutoff.signal.removeEventListener('abort', stop);
     timer?.abort();
   }
@@ -203,9 +223,10 @@ export async function recordEntry<Recorded extends StepEntry | SmallEntry>(
   invocation: Invocation,
   id: string,
   entry: Recorded,
+  events: BatchItem['events'] = [],
 ): Promise<Recorded> {
   const failed = ('retryAt' in entry && entry.retryAt !== undefined) || Object.hasOwn(entry, 'error');
-  const labels = { ...(hasSettled(entry) && { step: id }), ...(failed && { failed: id }) };
+  const labels = { ...(hasSettled(entry) && { step: id }), ...(failed && { failed: id }), events };
   try {
     await invocation.record({ entries: [[id, entry]], ...labels });
   } catch (error) {
