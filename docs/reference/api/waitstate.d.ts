@@ -97,6 +97,7 @@ export interface AgentContext<State = unknown, Signals extends SignalSchemas = S
     },
   ): Promise<BranchOutcome<T>[]>;
   log(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  emit(event: unknown): void;
   payload(content: PayloadContent, options?: PayloadOptions): Payload;
   now(): Promise<Date>;
   random(): number;
@@ -543,6 +544,8 @@ export interface StepContext {
   readonly idempotencyKey: string;
   readonly attempt: number;
   readonly signal: AbortSignal;
+  readonly emit: (event: unknown) => void;
+  readonly stream: (output: unknown) => void;
 }
 
 export interface StepOptions<T = unknown> {
