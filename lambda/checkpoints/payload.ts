@@ -4,7 +4,7 @@ import { omitUndefined } from '../core/omit-undefined.ts';
 import type { RunContext } from './context.ts';
 import type { PayloadRef } from './document/payloads.ts';
 import type { RunCipher } from './encryption/run-cipher.ts';
-import { concatChunks, hashBytes, type PayloadLocation, readVerified, storeBytes } from './payload-bytes.ts';
+import { concatChunks, hashBytes, type PayloadLocation, readVerified, storeBytes } from './payload/payload-bytes.ts';
 
 /** The content of a payload. */
 export type PayloadContent = Uint8Array | string | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
@@ -137,7 +137,7 @@ async function storeElsewhere(
   source: { readonly stream: AsyncIterable<Uint8Array> } | { readonly location: PayloadLocation },
   findSameContent: (sha256: string) => PayloadRef | undefined,
 ): Promise<PayloadRef> {
-  const { storeCopy, storeStream } = await import('./store-stream.ts');
+  const { storeCopy, storeStream } = await import('./payload/store-stream.ts');
   return 'stream' in source
     ? storeStream(at, cipher, source.stream, findSameContent)
     : storeCopy(at, cipher, source.location, findSameContent);

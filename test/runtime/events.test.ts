@@ -318,7 +318,7 @@ describe('ctx.emit', () => {
 });
 
 describe('the events of a run', () => {
-  it('refuse a cursor that is none, and name a run that does not exist', async () => {
+  it('refuse an invalid cursor, and name a run that does not exist', async () => {
     const storage = memoryStorage();
     const operator = operatorOf(agent({ name: 'any', run: async () => 1 }), storage);
     await expect(operator.events('gone')).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
@@ -326,7 +326,7 @@ describe('the events of a run', () => {
       await expect(operator.events('gone', { after })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  it('go on after a rewind, which is an event too', async () => {
+  it('continue after a rewind, which is an event too', async () => {
     const storage = memoryStorage();
     const steps = agent({
       name: 'steps',

@@ -5,7 +5,7 @@ import { type Doc, isFields, isList } from '../document/document.ts';
 import { parse } from '../document/parse.ts';
 import { apply } from '../document/patch.ts';
 import type { RunCipher } from '../encryption/run-cipher.ts';
-import { readBytes, storeBytes } from '../payload-bytes.ts';
+import { readBytes, storeBytes } from '../payload/payload-bytes.ts';
 import { damagedError } from '../run-errors.ts';
 import { compress, decompress } from './compression.ts';
 import type { CheckpointMeta, Segment } from './meta.ts';

@@ -5,7 +5,7 @@ import { decode } from '../document/decode.ts';
 import { parse } from '../document/parse.ts';
 import { payloadRefs } from '../document/payloads.ts';
 import type { RunCipher } from '../encryption/run-cipher.ts';
-import { readBytes, storeBytes } from '../payload-bytes.ts';
+import { readBytes, storeBytes } from '../payload/payload-bytes.ts';
 import { damagedError, formatTooNew } from '../run-errors.ts';
 import { compress, decompress } from './compression.ts';
 import { encodeMeta, isUnreadable, readObjectMeta, type Segment } from './meta.ts';

@@ -8,7 +8,7 @@ import { applyPatch, namingDamagedCheckpoint, readParts } from '../format/chain.
 import type { HeadMeta, NameMeta } from '../format/meta.ts';
 import { type CheckpointRecord, readCheckpoint, readName } from '../format/records.ts';
 import { scanRecords } from '../lists/scan.ts';
-import { readBytes } from '../payload-bytes.ts';
+import { readBytes } from '../payload/payload-bytes.ts';
 import { readLiveHead } from '../read-head.ts';
 import { isPrunedIn, payloadsInUse } from './payloads-in-use.ts';
 

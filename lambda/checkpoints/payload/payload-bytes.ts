@@ -1,10 +1,10 @@
-import type { WaitstateError } from '../core/errors.ts';
-import type { PayloadStore } from '../storage/ports.ts';
-import type { RunContext } from './context.ts';
-import type { PayloadRef } from './document/payloads.ts';
-import type { RunCipher } from './encryption/run-cipher.ts';
-import { randomId } from './format/records.ts';
-import { damagedError } from './run-errors.ts';
+import type { WaitstateError } from '../../core/errors.ts';
+import type { PayloadStore } from '../../storage/ports.ts';
+import type { RunContext } from '../context.ts';
+import type { PayloadRef } from '../document/payloads.ts';
+import type { RunCipher } from '../encryption/run-cipher.ts';
+import { randomId } from '../format/records.ts';
+import { damagedError } from '../run-errors.ts';
 
 /** The location of the stored bytes of a payload. */
 export interface PayloadLocation {

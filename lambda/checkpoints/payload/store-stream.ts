@@ -1,8 +1,8 @@
-import { invalidInput } from '../core/invalid-input.ts';
-import type { RunContext } from './context.ts';
-import type { PayloadRef } from './document/payloads.ts';
-import type { RunCipher } from './encryption/run-cipher.ts';
-import { randomId } from './format/records.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
+import type { RunContext } from '../context.ts';
+import type { PayloadRef } from '../document/payloads.ts';
+import type { RunCipher } from '../encryption/run-cipher.ts';
+import { randomId } from '../format/records.ts';
 import { type PayloadLocation, payloadAad, payloadMissing, readVerified } from './payload-bytes.ts';
 
 /** Finds a known payload of the run by its hash. */
