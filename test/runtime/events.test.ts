@@ -108,7 +108,7 @@ describeOnEachStorage('emitted events', (open) => {
     expect(dataOf(events).slice(-3)).toEqual(['ask', 'approved', 'paid']);
   });
 
-  it('of turns are recorded once, and the counts of finished turns are dropped', async () => {
+  it('are recorded once in turns, and the counts of finished turns are dropped', async () => {
     const storage = await open();
     const counting = agent({
       name: 'counting',
@@ -182,7 +182,7 @@ describeOnEachStorage('emitted events', (open) => {
     expect((await Array.fromAsync(payloads.list('default/l'))).length).toBeGreaterThan(0);
   });
 
-  it('of an encrypted run are encrypted, and its live output too', async () => {
+  it('are encrypted if the run is, and so is live output', async () => {
     const storage = await open();
     const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32) } });
     const stored: string[] = [];
@@ -279,12 +279,12 @@ describe('ctx.emit', () => {
     expect(refused[2]).toContain('at most 100 events');
   });
 
-  it('inside a step says which `emit` to use', async () => {
+  it('says inside a step which `emit` to use', async () => {
     const started = await run((ctx) => ctx.step('inner', () => ctx.emit('x'), { retry: { maxAttempts: 1 } }));
     await started.expect({ status: 'FAILED', error: /Use the `emit` that the step's function receives/ });
   });
 
-  it('of a failed attempt is recorded with that attempt', async () => {
+  it('records the events of a failed attempt with that attempt', async () => {
     const storage = memoryStorage();
     const flaky = agent({
       name: 'flaky',
@@ -299,7 +299,7 @@ describe('ctx.emit', () => {
     expect(dataOf(events)).toEqual(['attempt 1', 'attempt 2', 'attempt 3']);
   });
 
-  it('after the end of its step is ignored', async () => {
+  it('ignores an event after the end of its step', async () => {
     const storage = memoryStorage();
     let late: ((event: unknown) => void) | undefined;
     const leaking = agent({
