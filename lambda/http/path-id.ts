@@ -1,17 +1,6 @@
 import { invalidInput } from '../core/invalid-input.ts';
 
-/**
- * Encodes an id as one path segment. An id of letters, digits and `-_.~` that starts with neither `.` nor `~` stays as it
- * is; any other id starts with `~`, and each byte other than letters, digits, `-` and `_` becomes `~` and two hex digits.
- * Unlike percent-encoding, no gateway or browser decodes this, splits at it, or resolves it as a relative path.
- */
-export const encodePathId = (id: string): string => (/^[\w-][\w.~-]*$/.test(id) ? id : `~${escapeBytes(id)}`);
-
-const escapeBytes = (id: string): string =>
-  Array.from(Buffer.from(id), (byte) => {
-    const character = String.fromCharCode(byte);
-    return /[\w-]/.test(character) ? character : `~${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-  }).join('');
+export { encodePathId } from '../core/encode-path-id.ts';
 
 /** Decodes a path segment, which may also be percent-encoded, to its id. */
 export function decodePathId(part: string): string {

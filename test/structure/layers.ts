@@ -1,6 +1,7 @@
 /** The layers of the product, lowest first. A module imports only from its own layer and from those before it. */
 export const LAYERS = [
   'lambda/core',
+  'lambda/client',
   'lambda/environment',
   'lambda/storage',
   'lambda/checkpoints',
