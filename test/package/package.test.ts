@@ -198,21 +198,24 @@ const old = findOldNode();
 describe(`the package on ${old ? `Node ${old.version}` : 'a Node below 22.15: SKIPPED, because there is none on the PATH'}`, () => {
   const LINE = `Waitstate needs Node 22.15 or later; this is v${old?.version}. Install Node 24`;
 
-  it.skipIf(!old)('says which version is needed when an entry is imported, except the client for browsers', async () => {
-    const folder = await createProject(
-      tarball,
-      readdirSync(join(ROOT, 'node_modules')).filter((name) => !name.startsWith('.')),
-      {
-        'main.mjs': `
+  it.skipIf(!old)(
+    'says which version is needed when an entry is imported, except the client for browsers',
+    async () => {
+      const folder = await createProject(
+        tarball,
+        readdirSync(join(ROOT, 'node_modules')).filter((name) => !name.startsWith('.')),
+        {
+          'main.mjs': `
         for (const name of ${JSON.stringify([...ENTRIES.keys()])})
           console.log(await import(name).then(() => name + ' loads', ({ message }) => message));
       `,
-      },
-    );
-    const { stdout } = await run(old?.path ?? '', ['main.mjs'], { cwd: folder });
-    const expected = [...ENTRIES.keys()].map((name) => (name === 'waitstate/client' ? `${name} loads` : `${LINE}.`));
-    expect(stdout.trim().split('\n')).toEqual(expected);
-  });
+        },
+      );
+      const { stdout } = await run(old?.path ?? '', ['main.mjs'], { cwd: folder });
+      const expected = [...ENTRIES.keys()].map((name) => (name === 'waitstate/client' ? `${name} loads` : `${LINE}.`));
+      expect(stdout.trim().split('\n')).toEqual(expected);
+    },
+  );
 
   it.skipIf(!old)('says so in one line when the command starts', async () => {
     const folder = await createProject(tarball, DEPENDENCIES, {});
