@@ -45,6 +45,7 @@ export const EXIT_CODE_BY_ERROR: Readonly<Record<ErrorCode, ExitCode>> = {
   TRANSITION_REFUSED: EXIT.conflict,
   NOTHING_TO_UNDO: EXIT.conflict,
   NOTHING_TO_REDO: EXIT.conflict,
+  LEASE_LOST: EXIT.conflict,
   RUN_ENDED: EXIT.conflict,
   CONDITION_FAILED: EXIT.conflict,
   APPROVAL_DECIDED: EXIT.conflict,

@@ -2,7 +2,8 @@ import { Annotations } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import { type AgentFunction, formatAgents } from '../lambda/handlers/agents.ts';
+import { omitUndefined } from '../lambda/core/omit-undefined.ts';
+import { type AgentFunction, type AgentTarget, formatAgents, type WorkerAgent } from '../lambda/handlers/agents.ts';
 import type { EntryAgentProps } from './entry-function.ts';
 
 /** An agent that an existing function runs. */
@@ -19,11 +20,19 @@ export interface FunctionAgentProps {
   readonly tenant?: string;
 }
 
+/** An agent in any language whose runs workers claim with the HTTP API, such as containers. */
+export interface WorkerAgentProps {
+  /** A function that sends the approval links to the approvers. @default approvers get no links */
+  readonly notify?: IFunction;
+  /** The only tenant that can start it. @default the tenants of the Waitstate */
+  readonly tenant?: string;
+}
+
 export type AgentProps = EntryAgentProps | FunctionAgentProps;
 
 /** The agents of a Waitstate by name. */
 export class AgentRegistry {
-  readonly #byName = new Map<string, AgentFunction>();
+  readonly #byName = new Map<string, AgentTarget>();
 
   /** Throws if another agent has this name. */
   checkName(path: string, name: string): void {
@@ -32,9 +41,11 @@ export class AgentRegistry {
   }
 
   add(name: string, fn: IFunction, { hydrate, tenants }: Omit<AgentFunction, 'function'>): void {
-    // An imported function may be in another account or region, so only its ARN identifies it.
-    const nameOrArn = 'addEnvironment' in fn ? fn.functionName : fn.functionArn;
-    this.#byName.set(name, { function: nameOrArn, hydrate, tenants });
+    this.#byName.set(name, { function: nameOrArn(fn), hydrate, tenants });
+  }
+
+  addWorkers(name: string, notify: IFunction | undefined, { tenants }: Pick<WorkerAgent, 'tenants'>): void {
+    this.#byName.set(name, { worker: true, ...omitUndefined({ notify: notify && nameOrArn(notify), tenants }) });
   }
 
   /** The value of `WAITSTATE_AGENTS`. */
@@ -42,6 +53,9 @@ export class AgentRegistry {
     return formatAgents(this.#byName);
   }
 }
+
+/** An imported function may be in another account or region, so only its ARN identifies it. */
+const nameOrArn = (fn: IFunction): string => ('addEnvironment' in fn ? fn.functionName : fn.functionArn);
 
 /** Warns about a timeout below a minute; the default of Lambda is three seconds. */
 export function warnIfTimeoutTooShort(scope: Construct, fn: IFunction): void {

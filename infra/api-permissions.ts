@@ -31,6 +31,22 @@ export const APPROVE: ApiPermission = {
   decidesForOthers: true,
 };
 
+/** Claims runs and executes them. */
+export const WORK: ApiPermission = {
+  routes: [
+    [POST, '/api/claims'],
+    [POST, '/api/runs/{run}/lease'],
+    [POST, '/api/runs/{run}/release'],
+    [GET, '/api/runs/{run}/load'],
+    [POST, '/api/runs/{run}/checkpoints'],
+    [POST, '/api/runs/{run}/approvals'],
+    [POST, '/api/runs/{run}/waits'],
+    [POST, '/api/runs/{run}/finish'],
+    [POST, '/api/runs/{run}/uploads'],
+  ],
+  roles: ['worker'],
+};
+
 /** Reads runs and approvals. */
 export const READ: ApiPermission = {
   routes: [

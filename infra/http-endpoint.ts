@@ -19,7 +19,7 @@ import { ARecord, type IHostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53
 import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { APPROVE, START } from './api-permissions.ts';
+import { APPROVE, START, WORK } from './api-permissions.ts';
 import { newLogGroup } from './functions.ts';
 import type { ResolvedProps } from './resolved-props.ts';
 
@@ -41,7 +41,7 @@ const AUTHORIZED_ROUTES: readonly (readonly [path: string, methods: HttpMethod[]
   ['/api/{proxy+}', [GET, HEAD, POST]],
   ['/console', [GET, HEAD]],
   ['/console/{proxy+}', [GET, HEAD, POST]],
-  ...[START, APPROVE].flatMap(({ routes }) =>
+  ...[START, APPROVE, WORK].flatMap(({ routes }) =>
     routes.map(([method, path]): readonly [string, HttpMethod[]] => [path, [method]]),
   ),
 ];

@@ -1,7 +1,7 @@
 export type { HandlerName } from '../lambda/environment/names.ts';
 export type { IamCaller, JwtCallers } from '../lambda/http/authorizer-caller.ts';
 export type { Role as CallerRole } from '../lambda/http/caller.ts';
-export type { AgentProps, FunctionAgentProps } from './agents.ts';
+export type { AgentProps, FunctionAgentProps, WorkerAgentProps } from './agents.ts';
 export { cognitoIssuer } from './cognito-issuer.ts';
 export type { EntryAgentProps } from './entry-function.ts';
 export type { VpcEndpointService, VpcEndpoints } from './vpc-endpoints.ts';

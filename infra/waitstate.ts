@@ -15,8 +15,8 @@ import { omitUndefined } from '../lambda/core/omit-undefined.ts';
 import type { HandlerName } from '../lambda/environment/names.ts';
 import { ADMINISTER, grantAccess, RUN, type StorageResources, storageResources } from './access.ts';
 import { acknowledgeWildcards } from './acknowledge.ts';
-import { type AgentProps, AgentRegistry, grantInvoke, warnIfTimeoutTooShort } from './agents.ts';
-import { APPROVE, type ApiPermission, OPERATE, READ, START } from './api-permissions.ts';
+import { type AgentProps, AgentRegistry, grantInvoke, type WorkerAgentProps, warnIfTimeoutTooShort } from './agents.ts';
+import { APPROVE, type ApiPermission, OPERATE, READ, START, WORK } from './api-permissions.ts';
 import { CallerRegistry } from './callers.ts';
 import { checkProps } from './check-props.ts';
 import { createEntryFunction } from './entry-function.ts';
@@ -184,6 +184,19 @@ export class Waitstate extends Construct {
   }
 
   /**
+   * Adds an agent in any language whose runs are claimed by workers: processes that you run yourself, such as containers.
+   * Allow them to with `grantWork`.
+   */
+  addWorkerAgent(name: string, { notify, tenant }: WorkerAgentProps = {}): void {
+    const id = `Agent-${escapeId('agent', name)}`;
+    this.#agents.checkName(this.node.path, name);
+    const target = notify && functionVisibleTo(this, id, notify);
+    if (notify) this.#connectToEndpoints(notify);
+    this.#agents.addWorkers(name, target, { tenants: tenant === undefined ? undefined : [tenant] });
+    if (target) for (const handler of ['notify', 'sweep'] as const) grantInvoke(this.handlers[handler], target);
+  }
+
+  /**
    * Sets the environment and permissions with which a function uses the library directly on the storage, as agents do.
    * For a function that only starts, decides or reads, use `grantStart`, `grantApprove` or `grantRead`.
    */
@@ -260,6 +273,11 @@ export class Waitstate extends Construct {
   /** Grants permission to show approvals and to decide on behalf of people, for a portal that authenticates them. */
   grantApprove(grantee: IGrantable, options: CallerOptions = {}): Grant {
     return this.#grantApi(grantee, APPROVE, options);
+  }
+
+  /** Grants permission to claim runs and to execute them, for the workers of agents in any language. */
+  grantWork(grantee: IGrantable, options: CallerOptions = {}): Grant {
+    return this.#grantApi(grantee, WORK, options);
   }
 
   /** Grants permission to read runs in the API and the console. */

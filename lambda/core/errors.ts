@@ -85,6 +85,8 @@ export type ErrorCode =
   | 'RECORD_TOO_LARGE'
   /** The condition of a write did not hold. */
   | 'CONDITION_FAILED'
+  /** The lease of a worker has ended, or another one took over the run. */
+  | 'LEASE_LOST'
   /** The run has ended. */
   | 'RUN_ENDED'
   /** A value does not match the schema that the agent declares. */

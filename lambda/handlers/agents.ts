@@ -11,17 +11,33 @@ export interface AgentFunction {
   readonly tenants?: readonly string[] | undefined;
 }
 
-/** Functions by agent name. */
-export type Agents = ReadonlyMap<string, AgentFunction>;
+/** An agent whose runs workers claim with the HTTP API. */
+export interface WorkerAgent {
+  readonly worker: true;
+  /** The name or ARN of a function that notifies its approvers. @default no function */
+  readonly notify?: string | undefined;
+  /** The tenants that can start it. @default any */
+  readonly tenants?: readonly string[] | undefined;
+}
 
-/** The function that receives the runs of an agent in a tenant, if there is one. */
-export function agentFunctionFor(agents: Agents, tenant: string, name: string): AgentFunction | undefined {
+/** Who executes the runs of an agent. */
+export type AgentTarget = AgentFunction | WorkerAgent;
+
+/** Who executes the runs of each agent, by its name. */
+export type Agents = ReadonlyMap<string, AgentTarget>;
+
+/** Who executes the runs of an agent in a tenant, if anybody does. */
+export function agentFor(agents: Agents, tenant: string, name: string): AgentTarget | undefined {
   const found = agents.get(name);
   return found && (found.tenants?.includes(tenant) ?? true) ? found : undefined;
 }
 
+/** Whether workers claim the runs of an agent in a tenant. */
+export const hasWorkers = (agents: Agents, tenant: string, name = ''): boolean =>
+  'worker' in (agentFor(agents, tenant, name) ?? {});
+
 const AGENTS_EXPECTED =
-  '{"agent": "function name or ARN", "other": {"function": "…", "hydrate": true, "tenants": ["acme"]}} as JSON';
+  '{"agent": "function name or ARN", "other": {"function": "…", "hydrate": true, "tenants": ["acme"]}, "third": {"worker": true}} as JSON';
 
 /**
  * Parses `WAITSTATE_AGENTS`, for example
@@ -37,16 +53,33 @@ export function readAgents(text: string): Agents {
 export const formatAgents = (agents: Agents): string =>
   JSON.stringify(Object.fromEntries([...agents].map(([agent, value]) => [agent, toShortForm(value)])));
 
-const toShortForm = ({ function: name, hydrate, tenants }: AgentFunction): unknown =>
-  hydrate || tenants ? { function: name, ...(hydrate && { hydrate }), ...(tenants && { tenants }) } : name;
+function toShortForm(target: AgentTarget): unknown {
+  if ('worker' in target) return target;
+  const { function: name, hydrate, tenants } = target;
+  return hydrate || tenants ? { function: name, ...(hydrate && { hydrate }), ...(tenants && { tenants }) } : name;
+}
 
-function readAgent(agent: string, value: unknown): AgentFunction {
-  const { function: name, hydrate = false, tenants, ...rest } = isRecord(value) ? value : { function: value };
-  const hasValidFields = Object.keys(rest).length === 0 && typeof hydrate === 'boolean';
-  if (agent !== '' && isName(name) && hasValidFields && (tenants === undefined || isNameList(tenants)))
-    return { function: name, hydrate, ...(tenants && { tenants }) };
+function readAgent(agent: string, value: unknown): AgentTarget {
+  const target = isRecord(value) && value.worker === true ? readWorkerAgent(value) : readAgentFunction(value);
+  if (agent !== '' && target) return target;
   return throwInvalidVariable(ENVIRONMENT.agents, AGENTS_EXPECTED, `for agent "${agent}": ${JSON.stringify(value)}`);
 }
+
+function readAgentFunction(value: unknown): AgentFunction | undefined {
+  const { function: name, hydrate = false, tenants, ...rest } = isRecord(value) ? value : { function: value };
+  const hasValidFields = Object.keys(rest).length === 0 && typeof hydrate === 'boolean' && isOptionalList(tenants);
+  return hasValidFields && isName(name) ? { function: name, hydrate, ...(tenants && { tenants }) } : undefined;
+}
+
+function readWorkerAgent(value: Readonly<Record<string, unknown>>): WorkerAgent | undefined {
+  const { worker: _worker, notify, tenants, ...rest } = value;
+  if (Object.keys(rest).length > 0 || !isOptionalList(tenants) || (notify !== undefined && !isName(notify)))
+    return undefined;
+  return { worker: true, ...(notify !== undefined && { notify }), ...(tenants && { tenants }) };
+}
+
+const isOptionalList = (value: unknown): value is readonly string[] | undefined =>
+  value === undefined || isNameList(value);
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value !== '';
 

@@ -2,7 +2,7 @@ import { WaitstateError } from '../core/errors.ts';
 import { ENVIRONMENT } from '../environment/names.ts';
 import type { Delivery } from '../runtime/runtime.ts';
 import { errorFields, type Telemetry } from '../runtime/telemetry.ts';
-import { type Agents, agentFunctionFor } from './agents.ts';
+import { type Agents, agentFor } from './agents.ts';
 import { type HydrateOptions, hydrate } from './hydrate.ts';
 import { reportClockDifference } from './report-clock-difference.ts';
 
@@ -18,7 +18,9 @@ export interface DeliveryOptions extends HydrateOptions {
  */
 export async function deliverRun(options: DeliveryOptions, { tenant, run, agent = '' }: Delivery): Promise<void> {
   const { agents, functions, telemetry } = options;
-  const target = agentFunctionFor(agents, tenant, agent);
+  const target = agentFor(agents, tenant, agent);
+  // Workers claim the run.
+  if (target && 'worker' in target) return;
   try {
     if (!target) throw agentNotFound(tenant, agent);
     if (target.hydrate) {

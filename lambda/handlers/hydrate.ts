@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type ContextFactory, loadCheckpoint, toRunContext } from '../checkpoints/engine.ts';
+import { type ContextFactory, toRunContext } from '../checkpoints/engine.ts';
 import { invocationPayload } from '../protocol/invocation-payload.ts';
-import { type ClaimedRun, claim, LEASE_GRACE_MS } from '../runtime/invocation/claim.ts';
+import { LEASE_GRACE_MS } from '../runtime/invocation/claim.ts';
+import { claimRun } from '../runtime/remote/claim-run.ts';
 import { releaseClaim } from '../runtime/remote/release-claim.ts';
-import { suspendAgain } from '../runtime/remote/wait.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { AgentFunctions } from './agent-functions.ts';
 
@@ -24,7 +24,7 @@ interface Hydration {
 }
 
 // As long as any Lambda function may take, which enforces its timeout itself.
-const LEASE = { milliseconds: 15 * 60_000 + LEASE_GRACE_MS };
+const LEASE_MS = 15 * 60_000 + LEASE_GRACE_MS;
 
 /**
  * Claims a run on behalf of its agent, and invokes its function with everything that it needs to resume. It skips a run
@@ -38,23 +38,14 @@ export async function hydrate(
   // lease.
   const by = `delivery ${randomUUID()}`;
   const at = toRunContext(await contexts.forTenant(), tenant, run);
-  for (;;) {
-    // If the run cannot be loaded, the claim throws the error.
-    const before = await loadCheckpoint(at).catch(() => undefined);
-    const claimant = { by, until: Infinity, lease: LEASE };
-    const claimed: ClaimedRun | string = await claim(at, { name: agent, run: () => undefined }, claimant);
-    if (typeof claimed === 'string') return;
-    const outcome = before ? await suspendAgain(at, before, claimed) : 'resumable';
-    if (outcome === 'woken') continue;
-    if (outcome === 'suspended') return;
-    try {
-      const content = await invocationPayload(at, claimed.loaded, signedUrls);
-      await functions.invokeAsync(name, { waitstate: 1, tenant, run, agent, ...content });
-    } catch (error) {
-      // If this fails, too, the run is free again when the lease expires.
-      await releaseClaim(at, by, before?.head.meta.work).catch(() => undefined);
-      throw error;
-    }
-    return;
+  const claimed = await claimRun(at, agent, { by, leaseMs: LEASE_MS });
+  if (typeof claimed === 'string') return;
+  try {
+    const content = await invocationPayload(at, claimed.loaded, { signedUrls });
+    await functions.invokeAsync(name, { waitstate: 1, tenant, run, agent, ...content });
+  } catch (error) {
+    // If this fails, too, the run is free again when the lease expires.
+    await releaseClaim(at, by, claimed.before.head.meta.work).catch(() => undefined);
+    throw error;
   }
 }

@@ -2,7 +2,7 @@ import type { Notifier } from '../runtime/approvals/due.ts';
 import type { ApprovalNotification } from '../runtime/definition/approval-notification.ts';
 import { errorFields, type Telemetry } from '../runtime/telemetry.ts';
 import type { AgentFunctions } from './agent-functions.ts';
-import { type AgentFunction, type Agents, agentFunctionFor } from './agents.ts';
+import { type Agents, type AgentTarget, agentFor } from './agents.ts';
 import type { PublishEvent, PublishedEvent } from './publish-events.ts';
 
 /** The dependencies of `notifierFor`. */
@@ -26,19 +26,23 @@ export function notifierFor(
   tenant: string,
   agent: string | undefined,
 ): Notifier | 'unknown' | undefined {
-  const target = agentFunctionFor(agents, tenant, agent ?? '');
+  const target = agentFor(agents, tenant, agent ?? '');
   if (!target) {
     telemetry.count('UnknownAgent');
     telemetry.log('warn', 'The function of an agent is unknown, so its notify hook is not called.', { tenant, agent });
   }
   if (!target && !publish) return agent === undefined ? undefined : 'unknown';
+  const functionName = target && ('worker' in target ? target.notify : target.function);
+  if (functionName === undefined && !publish) return undefined;
   return {
-    url: target?.hydrate ? approvalUrl : undefined,
+    url: target && functionName !== undefined && !createsLinks(target) ? approvalUrl : undefined,
     async notify(notification) {
       const { tenant, run, approval } = notification;
       const deliveries = [
         publish?.(toPublishedEvent(notification)),
-        target && functions.invokeAndWait(target.function, notificationEvent(notification, target)),
+        target &&
+          functionName !== undefined &&
+          functions.invokeAndWait(functionName, notificationEvent(notification, target)),
       ];
       const failed = (await Promise.allSettled(deliveries)).find(({ status }) => status === 'rejected');
       telemetry.count(failed ? 'NotificationFailed' : 'Notified');
@@ -55,10 +59,15 @@ export function notifierFor(
   };
 }
 
-/** The event for the agent's function. `agent.handler()` loads the approval by id; other languages get all of it. */
-const notificationEvent = (notification: ApprovalNotification, { hydrate }: AgentFunction): object => {
+/** Whether the function of an agent is `agent.handler()`, which creates the approval links itself. */
+const createsLinks = (target: AgentTarget): boolean => 'function' in target && !target.hydrate;
+
+/** The event for a function. `agent.handler()` loads the approval by id; other languages get all of it. */
+const notificationEvent = (notification: ApprovalNotification, target: AgentTarget): object => {
   const { tenant, run, agent, approval } = notification;
-  return hydrate ? { waitstate: 1, tenant, run, agent, notify: notification } : { tenant, run, notify: approval };
+  return createsLinks(target)
+    ? { tenant, run, notify: approval }
+    : { waitstate: 1, tenant, run, agent, notify: notification };
 };
 
 const EVENT_TYPES = {

@@ -13,6 +13,20 @@ export interface KnownAgent {
   readonly tenants?: readonly string[];
 }
 
+/** A run that a worker claimed. */
+export interface WorkerClaim {
+  readonly run: string;
+  readonly agent: string;
+  readonly version: number;
+  readonly status: unknown;
+}
+
+/** Called when workers, by the names that they give themselves, ask for runs of agents and claim runs. */
+export interface WorkerEvents {
+  onAsk(agents: readonly string[], worker: string | undefined): void;
+  onClaim(claim: WorkerClaim, worker: string | undefined): void;
+}
+
 /** Dependencies and settings of the HTTP application. */
 export interface AppOptions {
   /** Not bound to a tenant: each request runs in the tenant of its caller. */
@@ -28,6 +42,8 @@ export interface AppOptions {
    * connects again, because Lambda answers once
    */
   readonly eventPollMs?: number;
+  /** Observes workers. @default nobody does */
+  readonly workers?: WorkerEvents;
   /** Origins of other sites whose pages may call the API, but never the console. @default none */
   readonly corsOrigins?: readonly string[];
 }

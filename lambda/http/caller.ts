@@ -2,9 +2,9 @@ import type { Person } from '../core/approval.ts';
 
 /**
  * What a caller may do. A viewer reads runs; an approver decides approval requests; an operator reads, starts, changes and
- * ends runs; a starter only starts them and cannot read any run.
+ * ends runs; a starter only starts them and cannot read any run; a worker claims runs and executes them.
  */
-export const ROLES = ['viewer', 'approver', 'operator', 'starter'] as const;
+export const ROLES = ['viewer', 'approver', 'operator', 'starter', 'worker'] as const;
 /** One of {@link ROLES}. */
 export type Role = (typeof ROLES)[number];
 

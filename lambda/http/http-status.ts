@@ -18,6 +18,7 @@ export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   TRANSITION_REFUSED: 409,
   NOTHING_TO_UNDO: 409,
   NOTHING_TO_REDO: 409,
+  LEASE_LOST: 409,
   RUN_ENDED: 409,
   RUN_FAILED: 409,
   RUN_CANCELLED: 409,

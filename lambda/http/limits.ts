@@ -23,3 +23,5 @@ export const MAX_JSON_BYTES = 5 * 1024 * 1024;
 export const MAX_INLINE_PAYLOAD_BYTES = 4 * 1024 * 1024;
 /** How long a response may take: less than API Gateway waits. */
 export const RESPONSE_TIMEOUT_SECONDS = 25;
+/** Maximum size of the content of a run in a response without a bucket: even if all of it were quotes, it would fit. */
+export const MAX_CONTENT_BYTES = MAX_JSON_BYTES / 2 - 16 * 1024;

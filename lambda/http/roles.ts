@@ -12,6 +12,10 @@ export const DECIDE_ROLES: readonly Role[] = ['approver'];
 export const START_ROLES: readonly Role[] = ['operator', 'starter'];
 /** Roles that can change and end runs. */
 export const OPERATE_ROLES: readonly Role[] = ['operator'];
+/** Roles that can claim runs and write to them, as an agent does. */
+export const WORK_ROLES: readonly Role[] = ['operator', 'worker'];
+/** Roles that can load a run as an agent does. */
+export const LOAD_ROLES: readonly Role[] = ['viewer', 'operator', 'worker'];
 /** Roles that can list pending approvals. */
 export const INBOX_ROLES: readonly Role[] = ['approver', 'operator'];
 /** Roles that can read an approval: as one of its approvers, or as a reader of runs. */

@@ -33,6 +33,8 @@ export interface ActionOptions {
   /** The contexts of the tenant that the request names. */
   readonly contexts: ContextFactory;
   readonly signedUrls: SignedUrls | undefined;
+  /** The most bytes of content that a response can have without a bucket. @default 900 KB */
+  readonly maxBytes?: number;
   readonly telemetry: Pick<Telemetry, 'log'>;
   readonly clock?: Clock | undefined;
 }
@@ -73,12 +75,15 @@ const ACTIONS: Readonly<Record<Action, PerformAction>> = {
     );
   },
 
-  async load({ signedUrls }, { run, fields }, at) {
+  async load({ signedUrls, maxBytes }, { run, fields }, at) {
     const { version, name } = fields as { version?: number; name?: string };
     if (version !== undefined && name !== undefined)
       throw invalidInput('A request', 'given either `version` or `name`', 'both');
     const which: CheckpointSelector | undefined = name === undefined ? version : { name };
-    return { run, ...(await invocationPayload(at, await loadCheckpoint(at, which), signedUrls)) };
+    return {
+      run,
+      ...(await invocationPayload(at, await loadCheckpoint(at, which), { signedUrls, ...omitUndefined({ maxBytes }) })),
+    };
   },
 
   async requestApproval(_, request, at) {

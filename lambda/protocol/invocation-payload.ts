@@ -15,7 +15,7 @@ import type { SignedUrls } from '../storage/ports.ts';
 
 /** A checkpoint for agents in other languages: documents instead of values. */
 interface PayloadContent {
-  readonly checkpoint: Readonly<Record<string, unknown>>;
+  readonly checkpoint: Readonly<Record<string, unknown>> & { readonly version: number };
   /** The input of the run. */
   readonly input?: Doc;
   /** The person who requested the run. */
@@ -33,26 +33,34 @@ export type InvocationPayload = PayloadContent | (Pick<PayloadContent, 'checkpoi
 
 // An asynchronous Lambda event can have 1 MB, and other limits on the way are lower.
 const MAX_INLINE_BYTES = 200 * 1024;
-const MAX_BYTES = 900 * 1024;
+const MAX_EVENT_BYTES = 900 * 1024;
+
+/** How large content is sent. */
+export interface PayloadLimits {
+  /** Transfers content of more than 200 KB. @default it is sent inline */
+  readonly signedUrls: SignedUrls | undefined;
+  /** The most bytes that can be sent inline. @default 900 KB, for an asynchronous Lambda event */
+  readonly maxBytes?: number;
+}
 
 /** The payload that resumes a remote agent at a checkpoint. Large content is stored for a day, and passed as a URL. */
 export async function invocationPayload(
   at: RunContext,
   loaded: LoadedCheckpoint,
-  signedUrls: SignedUrls | undefined,
+  { signedUrls, maxBytes = MAX_EVENT_BYTES }: PayloadLimits,
 ): Promise<InvocationPayload> {
   const content = toPayloadContent(at, loaded);
   const text = JSON.stringify(content);
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_INLINE_BYTES) return content;
   if (loaded.cipher.isEncrypted || !signedUrls) {
-    if (bytes <= MAX_BYTES) return content;
+    if (bytes <= maxBytes) return content;
     const why = signedUrls
       ? 'the run is encrypted, and a download would not be'
       : 'there is no bucket for larger content';
     throw new WaitstateError(
       'RECORD_TOO_LARGE',
-      `Checkpoint ${loaded.record.version} of run "${at.run}" has ${bytes} bytes; at most ${MAX_BYTES} can be sent to the agent, because ${why}. Store large parts elsewhere.`,
+      `Checkpoint ${loaded.record.version} of run "${at.run}" has ${bytes} bytes; at most ${maxBytes} can be sent to the agent, because ${why}. Store large parts elsewhere.`,
       { scope: 'run' },
     );
   }

@@ -23,6 +23,11 @@ const sets: readonly (readonly Role[])[] = [
   [...ROLES],
 ];
 
+const WORKER_ROUTES = [
+  ...['claimRun', 'renewLease', 'releaseRun'],
+  ...['saveCheckpoint', 'askApproval', 'waitForSignal', 'finishRun', 'makeUpload'],
+];
+
 const forCallers = ROUTES.filter(({ access }) => access !== 'everyone');
 
 describe('a route for callers', () => {
@@ -42,13 +47,14 @@ describe('a route for callers', () => {
     }
   });
 
-  it('lists its roles, and only operators, approvers and starters can change anything', () => {
+  it('lists its roles, and viewers cannot change anything', () => {
     for (const { access, method, name } of forCallers) {
       expect(access.length).toBeGreaterThan(0);
       const others: Readonly<Record<string, readonly Role[]>> = {
         decideApproval: ['approver'],
         decideApprovals: ['approver'],
         startRun: ['operator', 'starter'],
+        ...Object.fromEntries(WORKER_ROUTES.map((route) => [route, ['operator', 'worker'] as const])),
       };
       if (method === 'POST') expect([name, access]).toEqual([name, others[name] ?? ['operator']]);
     }
@@ -72,6 +78,21 @@ describe('a route for callers', () => {
       expect([path, (await callApi(path, { as: 'nobody' })).status]).toEqual([path, 401]);
     expect((await callApi('/api/nothing', { as: caller({ roles: [] }) })).status).toBe(403);
     expect((await callApi('/console', { as: caller({ roles: [] }) })).status).toBe(403);
+  });
+});
+
+describe('a worker', () => {
+  it('can claim runs and write to them as their agent does, and nothing else', async () => {
+    const open = forCallers.filter(({ access }) => access.includes('worker')).map(({ name }) => name);
+    expect(open.sort()).toEqual([...WORKER_ROUTES, 'describe', 'loadRun', 'whoAmI'].sort());
+    const as = caller({ roles: ['worker'], decidesForOthers: true });
+    const scene = apiScene();
+    await scene.callApi('/api/runs', { json: { agent: 'quotes', id: 'r' } });
+    const { status, json } = await scene.callApi('/api/claims', { json: { agents: ['quotes'] }, as });
+    expect([status, json.run]).toEqual([200, 'r']);
+    for (const path of ['/api/runs', '/api/runs/r', '/api/approvals', '/console/runs', '/console/start'])
+      expect([path, (await scene.callApi(path, { as })).status]).toEqual([path, 403]);
+    expect((await scene.callApi('/api/runs/r/cancel', { json: {}, as })).status).toBe(403);
   });
 });
 
@@ -162,6 +183,8 @@ describe('the data of another tenant', () => {
 });
 
 const BODIES: Readonly<Record<string, string>> = {
+  renewLease: '{"lease":"x"}',
+  releaseRun: '{"lease":"x"}',
   signalRun: '{"name":"n"}',
   cancelRun: '{}',
   retryRun: '{}',

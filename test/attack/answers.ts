@@ -11,7 +11,14 @@ const CODES: Readonly<Record<ProblemCode, true>> = {
   ...{ SCHEMA_INVALID: true, SCHEMA_TOO_NEW: true, MIGRATION_FAILED: true, KEY_UNAVAILABLE: true },
   ...{ RUN_NOT_ENCRYPTED: true, RUN_SHREDDED: true, STORAGE_MISSING: true, STORAGE_DENIED: true },
   ...{ STORAGE_UNAVAILABLE: true, STORAGE_FULL: true, RECORD_TOO_LARGE: true, CONDITION_FAILED: true },
-  ...{ RUN_ENDED: true, SCHEMA_REFUSED: true, AGENT_NOT_FOUND: true, AGENT_MISUSED: true, STEP_MISMATCH: true },
+  ...{
+    LEASE_LOST: true,
+    RUN_ENDED: true,
+    SCHEMA_REFUSED: true,
+    AGENT_NOT_FOUND: true,
+    AGENT_MISUSED: true,
+    STEP_MISMATCH: true,
+  },
   ...{ STEP_FAILED: true, OUTCOME_UNKNOWN: true, RUN_FAILED: true, RUN_CANCELLED: true, TIMED_OUT: true },
   ...{
     APPROVAL_NOT_FOUND: true,

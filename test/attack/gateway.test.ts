@@ -76,7 +76,7 @@ const decodePath = (pathname: string): string =>
 type Serve = ReturnType<typeof createApiHandler>;
 
 /** The API function on the scene's storage, for callers that a JWT authorizer accepted. */
-const createServe = ({ runtime, logged, clock }: AttackScene): Serve =>
+const createServe = ({ runtime, logged, apiClock }: AttackScene): Serve =>
   createApiHandler({
     contexts: runtime.contexts,
     identify: identifyFromAuthorizer({
@@ -92,7 +92,7 @@ const createServe = ({ runtime, logged, clock }: AttackScene): Serve =>
       count: () => {},
       runInvocation: (run) => run(),
     },
-    clock,
+    clock: apiClock,
   });
 
 async function send(serve: Serve, event: HttpEvent): Promise<AttackResponse> {

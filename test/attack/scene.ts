@@ -4,6 +4,7 @@ import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
 import { createOperator } from '../../lambda/operator/create-operator.ts';
 import type { Operator } from '../../lambda/operator/operator.ts';
 import type { AgentOptions } from '../../lambda/runtime/agent/agent-options.ts';
+import type { Clock } from '../../lambda/runtime/clock.ts';
 import type { Delivery } from '../../lambda/runtime/runtime.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { TestClock } from '../../lambda/testing.ts';
@@ -59,8 +60,16 @@ export async function attackScene(storage: Storage) {
   const running = trips.with(agentOptions);
   const { runtime } = running;
   let invocations = 0;
+  // Requests that wait, such as claims, do so only in the time of the API, which nothing else uses.
+  let waitedMs = 0;
+  const apiClock: Clock = {
+    now: () => clock.now() + waitedMs,
+    sleep: async (milliseconds) => {
+      waitedMs += milliseconds;
+    },
+  };
   const app = createApi({
-    runtime,
+    runtime: { ...runtime, clock: apiClock },
     identify: (_, environment) => (environment as { caller?: Caller }).caller,
     signedUrls: {
       put: async (_, id) => `https://bucket.test/put/${id}`,
@@ -103,6 +112,7 @@ export async function attackScene(storage: Storage) {
     request,
     settle,
     clock,
+    apiClock,
     logged,
     runtime,
     storage,

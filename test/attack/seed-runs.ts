@@ -1,8 +1,10 @@
 import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { toRunContext } from '../../lambda/checkpoints/derived-contexts.ts';
 import { agent, payload } from '../../lambda/index.ts';
 import type { Operator } from '../../lambda/operator/operator.ts';
 import type { AgentOptions } from '../../lambda/runtime/agent/agent-options.ts';
 import type { Clock } from '../../lambda/runtime/clock.ts';
+import { claimRun } from '../../lambda/runtime/remote/claim-run.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
 
@@ -109,6 +111,9 @@ export async function seedRuns(scene: SeedScene, { tenant, prefix, words }: Seed
   await operator.fork(id('done'), { id: id('fork') });
   await settle();
   await operator.start({ agent: 'elsewhere', id: id('ready'), input: { text: words('input') } });
+  await operator.start({ agent: 'worked', id: id('leased') });
+  const worked = toRunContext(await own.runtime.contexts.forTenant(), tenant, id('leased'));
+  await claimRun(worked, 'worked', { by: `${prefix} lease`, leaseMs: 900_000 });
   const plain = await store.save({
     run: id('plain'),
     name: 'begin',
@@ -125,7 +130,7 @@ export async function seedRuns(scene: SeedScene, { tenant, prefix, words }: Seed
 
   const kinds = [
     ...PLAIN,
-    ...'asks,asks too,odd/ü~,signal,done,rejected,cancelled,withdrawn,failed,fork,ready,plain'.split(','),
+    ...'asks,asks too,odd/ü~,signal,done,rejected,cancelled,withdrawn,failed,fork,ready,leased,plain'.split(','),
   ];
   const runs = kinds.map(id);
   const link = async (run: string) => {
@@ -146,6 +151,7 @@ export async function seedRuns(scene: SeedScene, { tenant, prefix, words }: Seed
     samples: [
       { run: id('asks'), token: tokens[0], ...approval, payload: ofShow, version: 2, before: '1', after: 'latest' },
       { run: id('asks too'), token: tokens[1], ...approval, version: 'latest', payload: ofState },
+      { run: id('leased'), lease: `${prefix} lease` },
       { run: id('failed'), version: 'latest', approvers: ['user:ann'] },
       ...PLAIN.map((kind) => ({ run: id(kind), 'if-match': '"1"', version: 1, ...approvalOptions })),
     ],

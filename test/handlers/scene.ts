@@ -3,7 +3,7 @@ import { contextFactory } from '../../lambda/checkpoints/context-factory.ts';
 import type { KeyRing } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import type { HandlerName } from '../../lambda/environment/names.ts';
 import { lambdaFunctions } from '../../lambda/handlers/agent-functions.ts';
-import type { AgentFunction } from '../../lambda/handlers/agents.ts';
+import type { AgentTarget } from '../../lambda/handlers/agents.ts';
 import { createApiHandler } from '../../lambda/handlers/factories/create-api-handler.ts';
 import { createCheckpointHandler } from '../../lambda/handlers/factories/create-checkpoint-handler.ts';
 import { createNotifyHandler } from '../../lambda/handlers/factories/create-notify-handler.ts';
@@ -38,7 +38,7 @@ interface Sent {
 
 export interface SceneOptions {
   /** @default { refunds: refunds-fn, quotes: quotes-fn with hydrate } */
-  readonly agents?: Readonly<Record<string, AgentFunction>>;
+  readonly agents?: Readonly<Record<string, AgentTarget>>;
   readonly keys?: KeyRing;
   /** Whether there are a bus and a topic. @default true */
   readonly publishes?: boolean;

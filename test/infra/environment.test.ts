@@ -124,6 +124,22 @@ describe('the agents in the environment', () => {
     ]);
   });
 
+  it('include agents with workers, and the functions that notify their approvers', () => {
+    const stack = stackOf();
+    const waitstate = new Waitstate(stack, 'Waitstate');
+    waitstate.addWorkerAgent('quotes');
+    waitstate.addWorkerAgent('orders', { notify: functionOf(stack, 'Mailer'), tenant: 'acme' });
+    expect(() => waitstate.addAgent('quotes', { function: functionOf(stack, 'Quotes') })).toThrow(
+      'an agent named "quotes" already exists',
+    );
+    const template = new StackTemplate(stack);
+    for (const handler of ['api', 'resume', 'notify', 'sweep'] as const)
+      expect([...readEnvironment(handler, deployed(template, HANDLER_SETTINGS[handler].id)).agents]).toEqual([
+        ['quotes', { worker: true }],
+        ['orders', { worker: true, notify: '<Mailer>', tenants: ['acme'] }],
+      ]);
+  });
+
   const withMany = (count: number, name = (at: number) => `agent-${at}`) => {
     const stack = stackOf();
     const waitstate = new Waitstate(stack, 'Waitstate');
@@ -160,6 +176,7 @@ describe('the callers in the environment', () => {
     expect(callersOf(new StackTemplate(stack))).toEqual({
       [role('Starter')]: { tenant: 'default', roles: ['starter'] },
       [role('Portal')]: { tenant: 'default', roles: ['approver'], decidesForOthers: true },
+      [role('Worker')]: { tenant: 'default', roles: ['worker'] },
       [role('Reader')]: { tenant: 'default', roles: ['viewer'] },
       [role('Operator')]: { tenant: 'default', roles: ['operator', 'viewer'] },
     });

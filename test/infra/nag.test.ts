@@ -4,6 +4,7 @@ import { type App, type AppProps, Validations } from 'aws-cdk-lib';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
+import { WORK } from '../../infra/api-permissions.ts';
 import { ExampleStack } from '../../infra/example-stack.ts';
 import { allOptions, existingResources, grantAll, stackOf, withAgents } from './stacks.ts';
 import { testApp } from './template.ts';
@@ -141,6 +142,12 @@ describe('the acknowledged findings', () => {
     [`IAM5[Resource::HttpApi/*/GET/api/runs/*/approvals/*/payloads/*]: ${PATHS}`]: ['Portal/ServiceRole'],
     [`IAM5[Resource::HttpApi/*/POST/api/runs/*/approvals/*/decide]: ${PATHS}`]: ['Portal/ServiceRole'],
     [`IAM5[Resource::HttpApi/*/POST/api/runs]: ${PATHS}`]: ['Starter/ServiceRole'],
+    ...Object.fromEntries(
+      WORK.routes.map(([method, path]) => [
+        `IAM5[Resource::HttpApi/*/${method}${path.replace('{run}', '*')}]: ${PATHS}`,
+        ['Worker/ServiceRole'],
+      ]),
+    ),
     'S1: Only the functions of this stack read and write payloads, under random names. CloudTrail data events can record access, and `accessLogBucket` turns on access logs.':
       ['Bucket'],
     'SQS3: This is the dead-letter queue.': ['DeadLetters'],

@@ -25,6 +25,14 @@ const DUE = `dynamodb:Query on Table/index/due ${keys('due/*')}`;
 const RECORDS = 'dynamodb:{BatchGetItem,DeleteItem,GetItem,PutItem,Query} on Table';
 const NOTIFIED_RECORDS = 'dynamodb:{BatchGetItem,DeleteItem,PutItem} on Table';
 
+const WORK = [
+  'POST /api/claims',
+  'POST /api/runs/*/lease',
+  'POST /api/runs/*/release',
+  'GET /api/runs/*/load',
+  ...['checkpoints', 'approvals', 'waits', 'finish', 'uploads'].map((path) => `POST /api/runs/*/${path}`),
+].map((route) => `execute-api:Invoke on HttpApi: ${route}`);
+
 describe('the permissions of a Waitstate with an agent of each kind and no options', () => {
   const INVOKES = ['Agent-refunds', 'Legacy', 'Quotes'].map((name) => `lambda:InvokeFunction on ${name}`);
   const PAYLOADS = ['s3:{AbortMultipartUpload,GetObject,PutObject} on Bucket/*', 's3:ListBucket on Bucket'];
@@ -68,6 +76,7 @@ describe('the permissions of a Waitstate with an agent of each kind and no optio
       'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*/payloads/*',
       'execute-api:Invoke on HttpApi: POST /api/runs/*/approvals/*/decide',
     ],
+    'Worker/ServiceRole': [BASIC, ...WORK],
     'Reader/ServiceRole': [
       BASIC,
       'execute-api:Invoke on HttpApi: GET /api/*',
@@ -101,6 +110,18 @@ describe('the permissions of a Waitstate with an agent of each kind and no optio
     const stack = stackOf(testApp({ context: { ...off, 'aws:cdk:bundling-stacks': [] } }));
     grantAll(withAgents(stack), stack);
     expect(permissionsOf(new StackTemplate(stack))).toEqual(sorted(EXPECTED));
+  });
+
+  it('let only `notify` and `sweep` invoke the function that notifies approvers of an agent with workers', () => {
+    const stack = stackOf();
+    const waitstate = withAgents(stack, {}, []);
+    waitstate.addWorkerAgent('orders', { notify: functionOf(stack, 'Mailer') });
+    const permissions = permissionsOf(new StackTemplate(stack));
+    const invokes = Object.keys(permissions).filter((role) =>
+      permissions[role]?.includes('lambda:InvokeFunction on Mailer'),
+    );
+    expect(invokes.sort()).toEqual(['NotifyRole', 'SweepRole']);
+    expect(permissions['Mailer/ServiceRole']).toEqual([BASIC]);
   });
 
   it('give `resume` no access to runs if no agent needs hydration', () => {
@@ -214,6 +235,7 @@ describe('the permissions of a Waitstate with tenants, keys and a network', () =
       'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*/payloads/*',
       'execute-api:Invoke on HttpApi: POST /api/runs/*/approvals/*/decide',
     ],
+    'Worker/ServiceRole': [BASIC, ...WORK],
     'Reader/ServiceRole': [
       BASIC,
       'execute-api:Invoke on HttpApi: GET /api/*',

@@ -64,6 +64,7 @@ export function templateOf(props = noProps): StackTemplate {
 export function grantAll(waitstate: Waitstate, stack: Stack, options: TenantOptions = {}): void {
   waitstate.grantStart(functionOf(stack, 'Starter'), options);
   waitstate.grantApprove(functionOf(stack, 'Portal'), options);
+  waitstate.grantWork(functionOf(stack, 'Worker'), options);
   waitstate.grantRead(functionOf(stack, 'Reader'), options);
   waitstate.grantOperate(functionOf(stack, 'Operator'), options);
   waitstate.grantStore(functionOf(stack, 'Storer'), options);

@@ -35,7 +35,7 @@ async function signedAccessFinding(url: string): Promise<Finding> {
   const status = await statusOf(url, headers);
   if (status < 400) return ok('api access', 'it accepts your credentials');
   const advice =
-    'Allow execute-api:Invoke on the API, and give your IAM role one of its roles (viewer, approver, operator, starter).';
+    'Allow execute-api:Invoke on the API, and give your IAM role one of its roles (viewer, approver, operator, starter, worker).';
   return status >= 500
     ? fail('api access', `it responds with status ${status}`, 'Check the logs of its Lambda function.')
     : warn('api access', `it rejects your credentials with status ${status}`, advice);

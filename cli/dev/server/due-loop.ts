@@ -11,12 +11,14 @@ import type { DevLog } from '../log/dev-log.ts';
 import type { RunEndLog } from '../log/log-run-ends.ts';
 import type { InvocationQueue } from '../processes/invocation-queue.ts';
 import { CLAIMANT } from '../processes/job-process.ts';
+import type { WorkerAgents } from './worker-agents.ts';
 
 const ENDED_STATUSES = STATUSES.filter(hasEnded);
 
 export interface DueLoopOptions {
   readonly runtime: Runtime;
   readonly files: AgentFiles;
+  readonly workers: Pick<WorkerAgents, 'has'>;
   readonly queue: InvocationQueue;
   readonly notifierFor: NonNullable<SweepOptions['notifierFor']>;
   readonly log: DevLog;
@@ -39,7 +41,7 @@ export interface DueLoop {
 }
 
 export function createDueLoop(options: DueLoopOptions): DueLoop {
-  const { runtime, files, queue, notifierFor, log, leaseMs, runEnds, logUnloadable } = options;
+  const { runtime, files, workers, queue, notifierFor, log, leaseMs, runEnds, logUnloadable } = options;
   const { contexts } = runtime;
   // An agent may start runs in another tenant.
   const tenants = () => new Set([contexts.tenant, ...files.agents().map((agent) => agent.tenant)]);
@@ -48,10 +50,15 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
   const unknown = new Set<string>();
   const failures = new Map<string, string>();
 
+  const isKnown = (agent = ''): boolean => files.find(agent) !== undefined || workers.has(agent);
+  const hasWorkers = ({ agent = '' }: Delivery): boolean => !files.find(agent) && workers.has(agent);
+
   function canDeliver(delivery: Delivery): boolean {
     const { run, agent = '' } = delivery;
     const found = files.find(agent);
-    if (!found && !unknown.has(agent)) log.run(run, styled('yellow', `waits: no agent file defines agent "${agent}"`));
+    if (hasWorkers(delivery)) return false;
+    if (!found && !unknown.has(agent))
+      log.run(run, styled('yellow', `waits: no agent file defines agent "${agent}", and no worker runs it`));
     if (found) unknown.delete(agent);
     else unknown.add(agent);
     if (found?.problem) logUnloadable(delivery);
@@ -83,7 +90,7 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
       }
     },
     async sweep() {
-      const { failed } = await sweepDue({ runtime, notifierFor, canDeliver });
+      const { failed } = await sweepDue({ runtime, notifierFor, canDeliver, hasWorkers });
       for (const each of failed) logFailure(each);
     },
     async logEnded() {
@@ -94,7 +101,7 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
         // A run that is being executed here is logged when its process ends.
         const stillRunning = runs.filter(({ run }) => queue.has({ tenant, run }));
         for (const each of runs.toReversed())
-          if (!stillRunning.includes(each) && files.find(each.agent ?? '')) await runEnds.logListedEnd(operator, each);
+          if (!stillRunning.includes(each) && isKnown(each.agent)) await runEnds.logListedEnd(operator, each);
         const from = stillRunning.at(-1) ?? runs[0];
         if (from) endedSince.set(tenant, from.updatedAt);
       }

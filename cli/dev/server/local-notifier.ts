@@ -9,18 +9,20 @@ import type { DevLog } from '../log/dev-log.ts';
 import { describeCrash } from '../log/run-report.ts';
 import { type JobOptions, startJobProcess } from '../processes/job-process.ts';
 import type { InvocationReport } from '../processes/messages.ts';
+import type { WorkerAgents } from './worker-agents.ts';
 
 export interface LocalNotifierOptions extends JobOptions {
   readonly files: Pick<AgentFiles, 'find'>;
+  readonly workers: Pick<WorkerAgents, 'has'>;
 }
 
 /** Notifies approvers on one machine: in the log, and through the agent's `notify` hook if it has one. */
 export function notifierFor(options: LocalNotifierOptions, agent: string | undefined): Notifier | 'unknown' {
-  const { files, log, url } = options;
+  const { files, workers, log, url } = options;
   const found = files.find(agent ?? '');
-  if (!found || found.problem) return 'unknown';
+  if (found ? found.problem : !workers.has(agent ?? '')) return 'unknown';
   // Only the agent knows the members of a group.
-  if (found.hasNotifyHook) return { notify: (notification) => notifyThroughAgent(options, found.file, notification) };
+  if (found?.hasNotifyHook) return { notify: (notification) => notifyThroughAgent(options, found.file, notification) };
   return { url: `${url}/approvals/`, notify: async (notification) => logNotification(log, url, notification) };
 }
 

@@ -1,4 +1,5 @@
 import { ANY_TYPE, contextFactory } from '../../../lambda/checkpoints/engine.ts';
+import type { KnownAgent } from '../../../lambda/http/app-options.ts';
 import { type Poller, poll } from '../../../lambda/runtime/agent/poll.ts';
 import { systemClock } from '../../../lambda/runtime/clock.ts';
 import type { Delivery, Log, Runtime } from '../../../lambda/runtime/runtime.ts';
@@ -14,6 +15,7 @@ import { createRunInvoker } from '../processes/invoke-run.ts';
 import type { Timing } from '../processes/timing.ts';
 import { createDueLoop } from './due-loop.ts';
 import { notifierFor } from './local-notifier.ts';
+import { createWorkerAgents, type WorkerAgents } from './worker-agents.ts';
 
 export interface LocalRuntimeOptions {
   readonly storage: Storage;
@@ -40,6 +42,9 @@ interface LocalStartOptions {
 export interface LocalRuntime {
   readonly runtime: Runtime;
   readonly files: AgentFiles;
+  readonly workers: WorkerAgents;
+  /** The agents that can be started: those in files, and those of workers. */
+  agentSummaries(): readonly KnownAgent[];
   /** How many processes are executing a run. */
   readonly runningCount: number;
   /** Loads the agents and starts to run what is ready; with `watch`, reloads files when they change. */
@@ -68,6 +73,7 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
     onChange: () => void resumeParked(),
   });
   const { files } = agents;
+  const workers = createWorkerAgents(log);
   const jobs = { ...options, clock: runtime.clock, processes, files };
   const runEnds = createRunEndLog(log, runtime.clock);
   const { invoke, logUnloadable } = createRunInvoker({
@@ -84,10 +90,11 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
     invoke,
     onStartFailed: logStartFailure,
   });
-  const agentNotifier = (agent: string | undefined) => notifierFor(jobs, agent);
+  const agentNotifier = (agent: string | undefined) => notifierFor({ ...jobs, workers }, agent);
   const dueLoop = createDueLoop({
     runtime,
     files,
+    workers,
     queue,
     notifierFor: agentNotifier,
     log,
@@ -120,6 +127,11 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
   return {
     runtime,
     files,
+    workers,
+    agentSummaries() {
+      const others = workers.names().filter((name) => !files.find(name));
+      return [...files.agentSummaries(), ...others.map((name) => ({ name }))];
+    },
     get runningCount() {
       return queue.runningCount;
     },

@@ -104,7 +104,7 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
       folder,
       keyedUrl: `${url}/?key=${key}`,
       ready,
-      agents: () => agents.files.agentSummaries(),
+      agents: () => agents.agentSummaries(),
       countPendingApprovals: async () => (await createOperator(agents.runtime).pendingApprovals()).length,
       get runningCount() {
         return agents.runningCount;
@@ -128,13 +128,15 @@ interface ListenerOptions {
 }
 
 /** Serves the API and the console to requests that pass the guard. */
-function attachApi(server: Server, { runtime, files }: LocalRuntime, options: ListenerOptions): void {
+function attachApi(server: Server, agents: LocalRuntime, options: ListenerOptions): void {
+  const { runtime, workers } = agents;
   const guard = createGuard(options);
   const api = createApi({
     runtime,
     identify: (request) => guard.identify(request) ?? throwUnauthenticated(),
     telemetry: { log: runtime.log, count: () => {} },
-    agents: async () => files.agentSummaries(),
+    agents: async () => agents.agentSummaries(),
+    workers,
     eventPollMs: 200,
   });
   const respond = (request: Request, env: HttpBindings) =>

@@ -6,8 +6,9 @@ import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { AppOptions } from '../../http/app-options.ts';
 import type { Caller } from '../../http/caller.ts';
+import { MAX_CONTENT_BYTES } from '../../http/limits.ts';
 import { HttpError } from '../../http/problem.ts';
-import { OPERATE_ROLES, requesterOf, VIEW_ROLES } from '../../http/roles.ts';
+import { LOAD_ROLES, requesterOf, WORK_ROLES } from '../../http/roles.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { performAction } from '../../protocol/actions.ts';
 import { type Action, parseRequest } from '../../protocol/request.ts';
@@ -128,7 +129,7 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
   route({
     method: 'GET',
     path: '/api/runs/{run}/load',
-    access: VIEW_ROLES,
+    access: LOAD_ROLES,
     name: 'loadRun',
     params: runParams,
     summary: 'Load a checkpoint with everything that an agent needs to resume from it',
@@ -146,7 +147,7 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
   route({
     method: 'POST',
     path: '/api/runs/{run}/uploads',
-    access: OPERATE_ROLES,
+    access: WORK_ROLES,
     name: 'makeUpload',
     params: runParams,
     summary:
@@ -169,7 +170,7 @@ function saveRoute({ action, schema, ...spec }: SaveRouteSpec): Route {
   return route({
     ...spec,
     method: 'POST',
-    access: OPERATE_ROLES,
+    access: WORK_ROLES,
     params: runParams,
     headers: conditionalHeaders,
     body: { schema },
@@ -216,7 +217,8 @@ function performProtocolAction(
   const { runtime, signedUrls, telemetry } = api;
   const contexts = withoutAgentCode(withTenant(runtime.contexts, operator.tenant));
   const request = parseRequest({ waitstate: 1, action, tenant: operator.tenant, run, ...fields });
-  return performAction({ contexts, signedUrls, telemetry: telemetry, clock: runtime.clock }, request);
+  const options = { contexts, signedUrls, telemetry, clock: runtime.clock, maxBytes: MAX_CONTENT_BYTES };
+  return performAction(options, request);
 }
 
 /** Delivers the saved run if it is ready, and after its end the run that called it. */

@@ -3,6 +3,7 @@ import type { Route } from '../route.ts';
 import { aboutRoutes } from './about.ts';
 import { APPROVAL_ROUTES } from './approvals.ts';
 import { CHECKPOINT_ROUTES } from './checkpoints.ts';
+import { CLAIM_ROUTES } from './claims.ts';
 import { DECIDE_ALL_ROUTE } from './decide-all.ts';
 import { EVENT_ROUTES } from './events.ts';
 import { LINK_ROUTES } from './links.ts';
@@ -23,6 +24,7 @@ export const ROUTES: readonly Route[] = [
   ...RUN_CHANGE_ROUTES,
   ...CHECKPOINT_ROUTES,
   ...EVENT_ROUTES,
+  ...CLAIM_ROUTES,
   ...PROTOCOL_ROUTES,
   ...APPROVAL_ROUTES,
   DECIDE_ALL_ROUTE,

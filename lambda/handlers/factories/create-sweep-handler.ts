@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { type SweepReport, sweepDue } from '../../runtime/control/sweep.ts';
 import { errorFields, type Telemetry } from '../../runtime/telemetry.ts';
 import { DUE_SHARD_COUNT, SHARDS } from '../../storage/keys.ts';
+import { hasWorkers } from '../agents.ts';
 import { type DeliveryOptions, deliverRun } from '../deliver.ts';
 import { type NotifierOptions, notifierFor } from '../notifier.ts';
 import { reportClockDifference } from '../report-clock-difference.ts';
@@ -42,6 +43,7 @@ export const createSweepHandler =
           log: (level, message, { error: _error, ...fields }) => telemetry.log(level, message, fields),
           deliver: (delivery) => deliverRun(options, delivery),
         },
+        hasWorkers: ({ tenant, agent }) => hasWorkers(options.agents, tenant, agent),
         notifierFor: (agent, tenant) => notifierFor(options, tenant, agent),
         ...readShards(event),
       });

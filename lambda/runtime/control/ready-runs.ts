@@ -5,17 +5,26 @@ import { HEAD_KEY, SHARDS, shardGroup, tenantGroup, timeOrder } from '../../stor
 import type { Delivery } from '../runtime.ts';
 import { isReady } from '../wake/wake.ts';
 
+/** Which ready runs to list. */
+export interface ReadyRunsOptions {
+  /** Whether to list runs that wait for other code. @default false */
+  readonly includesParked?: boolean;
+  /** Only runs that became ready at or after this time. @default all */
+  readonly since?: number;
+}
+
 /**
  * The READY runs of a tenant, and its ENDING runs that have no lease, oldest first. Parked runs wait for other code and
  * are left out by default: the sweeper delivers them at growing intervals, and a process with new code asks for them.
  */
 export async function* readyRuns(
   context: Context,
-  { includesParked = false }: { readonly includesParked?: boolean } = {},
+  { includesParked = false, since }: ReadyRunsOptions = {},
 ): AsyncGenerator<Delivery> {
+  const range = { limit: 100, ...(since !== undefined && { from: timeOrder(since) }) };
   for (const status of ['READY', 'ENDING']) {
     const group = tenantGroup(context.tenant, status);
-    for await (const stored of scanPages((from) => context.records.list('status', group, { limit: 100, ...from }))) {
+    for await (const stored of scanPages((from) => context.records.list('status', group, { ...range, ...from }))) {
       const { meta } = readHead(stored);
       const isParked = meta.work?.parkedReason !== undefined;
       if (isReady(meta) && (includesParked || !isParked))

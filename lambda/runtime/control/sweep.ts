@@ -20,7 +20,7 @@ import { type Notifier, processDueApproval } from '../approvals/due.ts';
 import { isClockWrong, logClockDifference } from '../clock-difference.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
 import { deliverIfReady, wokenHead } from '../wake/wake.ts';
-import { isLeased, NO_WORK, redeliveryDelayMs, timesOutAt } from '../wake/work.ts';
+import { isLeased, NO_WORK, redeliveryDelayMs, timesOutAt, toReadyHead } from '../wake/work.ts';
 import { timeOutRun } from './end-run.ts';
 import { isPaused } from './pause-agent.ts';
 
@@ -53,6 +53,8 @@ export interface SweepOptions {
   readonly notifierFor?: ((agent: string | undefined, tenant: string) => Notifier | 'unknown' | undefined) | undefined;
   /** Whether this process can deliver a run; other sweepers deliver the rest. @default every run */
   readonly canDeliver?: (delivery: Delivery) => boolean;
+  /** Whether workers claim the runs of an agent, so that they are made ready instead of delivered. @default false */
+  readonly hasWorkers?: (delivery: Delivery) => boolean;
   /** Whether to sweep the records of other tenants too. @default true */
   readonly everyTenant?: boolean;
   /** The shards of the due index to sweep. @default all */
@@ -69,6 +71,7 @@ export async function sweepDue({
   runtime,
   notifierFor,
   canDeliver = () => true,
+  hasWorkers = () => false,
   everyTenant = true,
   shards = SHARDS,
 }: SweepOptions): Promise<SweepReport> {
@@ -87,7 +90,7 @@ export async function sweepDue({
     if ((!everyTenant && ids.tenant !== context.tenant) || isClockWrong(context)) return;
     const at = { ...context, ...ids, partition: record.partition, migrator: undefined };
     try {
-      const task = { at, record, runtime, notifierFor, canDeliver, isAgentPaused };
+      const task = { at, record, runtime, notifierFor, canDeliver, hasWorkers, isAgentPaused };
       for (const outcome of await sweepRecord(task)) report[outcome] += 1;
     } catch (error) {
       failed.push({ ...ids, error });
@@ -142,6 +145,7 @@ interface SweepTask {
   readonly runtime: Runtime;
   readonly notifierFor: SweepOptions['notifierFor'];
   readonly canDeliver: NonNullable<SweepOptions['canDeliver']>;
+  readonly hasWorkers: NonNullable<SweepOptions['hasWorkers']>;
   readonly isAgentPaused: (at: RunContext, agent: string) => Promise<boolean>;
 }
 
@@ -186,21 +190,25 @@ async function sweepDueRun(task: SweepTask): Promise<readonly SweepOutcome[]> {
 
 /** Counts the delivery in the head, so that the next one comes later, and delivers the run. */
 async function deliverDue(
-  { at, runtime, canDeliver, isAgentPaused }: SweepTask,
+  { at, runtime, canDeliver, hasWorkers, isAgentPaused }: SweepTask,
   stored: StoredRecord,
   head: HeadMeta,
 ): Promise<readonly SweepOutcome[]> {
   const { agent = '', work = NO_WORK } = head;
   if (isLeased(work, at.now())) return postponeLeasedRun(at, stored, head);
-  if (!canDeliver(toDelivery(at, head))) return [];
+  const delivery = toDelivery(at, head);
+  const isForWorkers = hasWorkers(delivery);
+  if (!isForWorkers && !canDeliver(delivery)) return [];
   const paused = agent !== '' && (await isAgentPaused(at, agent));
   const deliveries = (work.deliveries ?? 0) + (paused ? 0 : 1);
   const dueAt = at.now() + redeliveryDelayMs(paused ? 1 : deliveries);
   const woken = isWaiting(head.status) ? wokenHead(at, head) : head;
-  const next = { ...woken, work: { ...(woken.work ?? work), deliveries, dueAt, suspended: undefined } };
+  // Workers find only runs that have no lease and are not parked.
+  const ready = isForWorkers ? toReadyHead(at.now(), { ...woken, work: woken.work ?? work }) : woken;
+  const next = { ...ready, work: { ...(ready.work ?? work), deliveries, dueAt, suspended: undefined } };
   const wasUpdated = await tryUpdateHead(at, stored, next);
   if (paused || !wasUpdated) return [];
-  await runtime.deliver?.(toDelivery(at, head));
+  if (!isForWorkers) await runtime.deliver?.(delivery);
   return deliveries > 1 ? ['delivered', 'redelivered'] : ['delivered'];
 }
 

@@ -45,6 +45,8 @@ export interface Claimant {
 /** A run that this invocation has claimed. */
 export interface ClaimedRun {
   readonly loaded: LoadedCheckpoint;
+  /** The checkpoint that the claim follows, with the head before it. */
+  readonly before: LoadedCheckpoint;
   /** The journal of the run, by identity. */
   readonly journal: Map<string, Entry>;
   /** The waits that this claim settled. */
@@ -183,7 +185,8 @@ async function commitClaim(
     throw (initial || input) && isWaitstateError(error, 'UNSUPPORTED_VALUE') ? new CannotStart(error) : error;
   });
   for (const [id, entry] of entries) journal.set(id, entry);
-  return { loaded: claimed, journal, settled: new Set(settledWaits.entries.keys()), seenEventCount, until };
+  const settled = new Set(settledWaits.entries.keys());
+  return { loaded: claimed, before: loaded, journal, settled, seenEventCount, until };
 }
 
 /** Turns outside values that cannot be stored into errors of the operations that waited, so that the claim succeeds. */

@@ -149,8 +149,7 @@ const dueAt = (waits: JournalEntries, deadline = Infinity): number =>
  */
 export async function suspendAgain(
   at: RunContext,
-  before: LoadedCheckpoint,
-  { loaded, seenEventCount }: ClaimedRun,
+  { loaded, before, seenEventCount }: ClaimedRun,
 ): Promise<'suspended' | 'resumable' | 'woken'> {
   const { status } = before.record.meta;
   const waits = pendingWaits(readJournal(at, loaded));

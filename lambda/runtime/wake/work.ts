@@ -26,6 +26,17 @@ export const readyWork = (work: RuntimeMeta, now: number): RuntimeMeta => ({
   deliveries: 0,
 });
 
+/**
+ * The head of a run whose lease was given up or has ended, for the next worker: READY, or ENDING without a lease. The
+ * claims stay counted, so that a run that crashes every worker fails.
+ */
+export const toReadyHead = (now: number, head: HeadMeta & { readonly work: RuntimeMeta }) => ({
+  ...head,
+  status: head.status === 'ENDING' ? head.status : ('READY' as const),
+  updatedAt: Math.max(head.updatedAt, now),
+  work: { ...readyWork(head.work, now), claims: head.work.claims },
+});
+
 /** The runtime fields of a suspended run; it resumes at `dueAt` or on an outside event. */
 export const suspendedWork = (work: RuntimeMeta, dueAt: number): RuntimeMeta => ({
   ...releasedWork(work),
