@@ -14,7 +14,7 @@ export interface KnownAgent {
 }
 
 /** A run that a worker claimed. */
-export interface WorkerClaim {
+interface WorkerClaim {
   readonly run: string;
   readonly agent: string;
   readonly version: number;

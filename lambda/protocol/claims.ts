@@ -39,7 +39,7 @@ export interface ClaimRequest {
 }
 
 /** The lease of a worker. */
-export interface Lease {
+interface Lease {
   /** Renew and release the lease with this id. */
   readonly id: string;
   readonly until: Date;

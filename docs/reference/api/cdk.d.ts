@@ -130,12 +130,14 @@ export class Waitstate extends Construct {
   constructor(scope: Construct, id: string, given?: WaitstateProps);
   get alarms(): readonly Alarm[];
   addAgent(name: string, agent: AgentProps): IFunction;
+  addWorkerAgent(name: string, { notify, tenant }?: WorkerAgentProps): void;
   connect(fn: IFunction, options?: TenantOptions): Grant;
   addVpcEndpoints({ services }?: VpcEndpointOptions): VpcEndpoints;
   grantStore(grantee: IGrantable, { tenant }?: TenantOptions): Grant;
   grantAdminister(grantee: IGrantable, { tenant }?: TenantOptions): Grant;
   grantStart(grantee: IGrantable, { forOthers, ...options }?: StartCallerOptions): Grant;
   grantApprove(grantee: IGrantable, options?: CallerOptions): Grant;
+  grantWork(grantee: IGrantable, options?: CallerOptions): Grant;
   grantRead(grantee: IGrantable, options?: CallerOptions): Grant;
   grantOperate(grantee: IGrantable, options?: CallerOptions): Grant;
 }
@@ -179,6 +181,11 @@ export interface WaitstateProps {
   readonly hostedZone?: IHostedZone;
 }
 
+export interface WorkerAgentProps {
+  readonly notify?: IFunction;
+  readonly tenant?: string;
+}
+
 export const cognitoIssuer: (
   pool: IUserPool,
   clients: readonly IUserPoolClient[],
@@ -200,7 +207,7 @@ const INTERFACES: {
   kms: InterfaceVpcEndpointAwsService;
 };
 
-const ROLES: readonly ['viewer', 'approver', 'operator', 'starter'];
+const ROLES: readonly ['viewer', 'approver', 'operator', 'starter', 'worker'];
 
 interface JwtClaims {
   readonly rolesClaim: string;

@@ -90,6 +90,7 @@ export interface SweepOptions {
   readonly runtime: Runtime;
   readonly notifierFor?: ((agent: string | undefined, tenant: string) => Notifier | 'unknown' | undefined) | undefined;
   readonly canDeliver?: (delivery: Delivery) => boolean;
+  readonly hasWorkers?: (delivery: Delivery) => boolean;
   readonly everyTenant?: boolean;
   readonly shards?: readonly number[];
 }
@@ -105,7 +106,14 @@ export interface SweepReport {
   readonly failed: readonly FailedRun[];
 }
 
-export function sweepDue({ runtime, notifierFor, canDeliver, everyTenant, shards }: SweepOptions): Promise<SweepReport>;
+export function sweepDue({
+  runtime,
+  notifierFor,
+  canDeliver,
+  hasWorkers,
+  everyTenant,
+  shards,
+}: SweepOptions): Promise<SweepReport>;
 
 // Not exported; the declarations above refer to these.
 

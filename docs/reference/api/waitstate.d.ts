@@ -341,6 +341,7 @@ export type ErrorCode =
   | 'STORAGE_FULL'
   | 'RECORD_TOO_LARGE'
   | 'CONDITION_FAILED'
+  | 'LEASE_LOST'
   | 'RUN_ENDED'
   | 'SCHEMA_REFUSED'
   | 'AGENT_NOT_FOUND'
