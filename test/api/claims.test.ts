@@ -278,7 +278,7 @@ describe('a claim', () => {
     expect(scene.clock.now() - began).toBe(20_000);
   });
 
-  it('of a client that is gone claims nothing', async () => {
+  it('gets no run for a client that is gone', async () => {
     const scene = apiScene();
     const { start, head } = workerIn(scene);
     const gone = new AbortController();
