@@ -67,7 +67,7 @@ export class ExampleStack extends Stack {
     });
     const profileArn = this.formatArn({ service: 'bedrock', resource: 'inference-profile', resourceName: model });
     const resources = profiledModel ? [modelArn, profileArn] : [modelArn];
-    fn.addToRolePolicy(new PolicyStatement({ actions: ['bedrock:InvokeModel'], resources }));
+    fn.addToRolePolicy(new PolicyStatement({ actions: ['bedrock:InvokeModelWithResponseStream'], resources }));
     if (profiledModel)
       acknowledgeWildcards(fn.role, [modelArn], 'An inference profile invokes its model in regions that it chooses.');
   }

@@ -40,7 +40,10 @@ export const assistant = agent({
     if (last?.role !== 'assistant') {
       const model = modelFromEnvironment();
       ctx.log(`The model is ${model.name}.`);
-      const answer = await ctx.step('ask model', () => model.reply(state), { model: model.parameters });
+      // The console shows the answer while the model writes it.
+      const answer = await ctx.step('ask model', ({ stream }) => model.reply(state, stream), {
+        model: model.parameters,
+      });
       return { ...withMessages(answer), model: model.name };
     }
     if (last.calls) {

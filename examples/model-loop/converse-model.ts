@@ -1,4 +1,4 @@
-// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
 import type * as Bedrock from '@aws-sdk/client-bedrock-runtime';
 import { FatalError } from 'waitstate';
 import { z } from 'zod';
@@ -8,16 +8,17 @@ import { TOOLS } from './tools.ts';
 
 const INFERENCE = { temperature: 0.2, maxTokens: 1000 };
 
-/** A model on Amazon Bedrock, called through the Converse API. */
+/** A model on Amazon Bedrock, called through the Converse API, which streams its answer. */
 export const converseModel = (id: string, region: string): Model => ({
   name: `${id} on Amazon Bedrock`,
   parameters: { id, region, ...INFERENCE },
-  async reply(conversation) {
+  async reply(conversation, onText) {
     // Loaded on first use, so that a cold start without a model stays fast.
-    const { BedrockRuntimeClient, ConverseCommand } = await import('@aws-sdk/client-bedrock-runtime');
+    const { BedrockRuntimeClient, ConverseStreamCommand } = await import('@aws-sdk/client-bedrock-runtime');
     const client = new BedrockRuntimeClient({ region });
     try {
-      return messageOf(await client.send(new ConverseCommand(requestOf(id, conversation))));
+      const { stream } = await client.send(new ConverseStreamCommand(requestOf(id, conversation)));
+      return await readMessage(stream ?? [], onText);
     } catch (error) {
       // A client error does not go away with a retry.
       if (error instanceof Error && REFUSALS.has(error.name))
@@ -31,7 +32,7 @@ export const converseModel = (id: string, region: string): Model => ({
 
 const REFUSALS = new Set(['AccessDeniedException', 'ResourceNotFoundException', 'ValidationException']);
 
-function requestOf(modelId: string, { system, messages }: Conversation): Bedrock.ConverseCommandInput {
+function requestOf(modelId: string, { system, messages }: Conversation): Bedrock.ConverseStreamCommandInput {
   return {
     modelId,
     system: [{ text: system }],
@@ -69,16 +70,34 @@ function contentOf({ role, text, calls = [], answers, isError }: Message): Bedro
   ];
 }
 
-function messageOf({ output, stopReason }: Bedrock.ConverseCommandOutput): Message {
+/** Reads the blocks of an answer: texts, and tool calls whose input arrives as pieces of JSON. */
+async function readMessage(
+  stream: AsyncIterable<Bedrock.ConverseStreamOutput> | readonly Bedrock.ConverseStreamOutput[],
+  onText: (text: string) => void,
+): Promise<Message> {
+  const texts: string[] = [];
+  const calls: { id: string; name: string; json: string }[] = [];
+  let stopReason: string | undefined;
+  for await (const { contentBlockStart, contentBlockDelta, messageStop } of stream) {
+    const { toolUse } = contentBlockStart?.start ?? {};
+    if (toolUse) calls.push({ id: String(toolUse.toolUseId), name: String(toolUse.name), json: '' });
+    const { text, toolUse: input } = contentBlockDelta?.delta ?? {};
+    const index = contentBlockDelta?.contentBlockIndex ?? 0;
+    if (text !== undefined) {
+      texts[index] = (texts[index] ?? '') + text;
+      onText(text);
+    }
+    const call = calls.at(-1);
+    if (input && call) call.json += input.input ?? '';
+    stopReason ??= messageStop?.stopReason;
+  }
   if (stopReason !== 'end_turn' && stopReason !== 'tool_use' && stopReason !== 'stop_sequence')
     throw new FatalError(`Expected a complete answer of the model; it stopped with ${stopReason}.`);
-  const content = output?.message?.content ?? [];
-  const calls = content.flatMap(({ toolUse }) =>
-    toolUse ? { id: String(toolUse.toolUseId), name: String(toolUse.name), input: toolUse.input ?? {} } : [],
-  );
   return {
     role: 'assistant',
-    text: content.flatMap(({ text }) => text ?? []).join('\n'),
-    ...(calls.length > 0 && { calls }),
+    text: texts.filter((text) => text !== undefined).join('\n'),
+    ...(calls.length > 0 && {
+      calls: calls.map(({ id, name, json }) => ({ id, name, input: JSON.parse(json || '{}') })),
+    }),
   };
 }

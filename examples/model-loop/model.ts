@@ -9,7 +9,8 @@ export interface Model {
   readonly name: string;
   /** The parameters that are recorded with each reply. */
   readonly parameters: ModelParameters;
-  reply(conversation: Conversation): Promise<Message>;
+  /** Replies, and calls `onText` with each part of the text as the model writes it. */
+  reply(conversation: Conversation, onText: (text: string) => void): Promise<Message>;
 }
 
 /** The model on Amazon Bedrock that the environment names, with a region; otherwise a script. */

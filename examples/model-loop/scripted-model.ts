@@ -1,4 +1,5 @@
-import { simulateLatency } from '../simulated/latency.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { latency, simulateLatency } from '../simulated/latency.ts';
 import type { Message } from './message.ts';
 import type { Model } from './model.ts';
 import { CITIES } from './tools.ts';
@@ -7,9 +8,14 @@ import { CITIES } from './tools.ts';
 export const scriptedModel: Model = {
   name: 'a script. No model is called; set AWS_REGION and WAITSTATE_MODEL to use one on Amazon Bedrock',
   parameters: { id: 'scripted' },
-  async reply({ messages }) {
+  async reply({ messages }, onText) {
     await simulateLatency();
-    return { role: 'assistant', ...nextMessage(messages) };
+    const next = nextMessage(messages);
+    for (const word of next.text.split(/(?<= )/)) {
+      onText(word);
+      await pause(latency.milliseconds / 5);
+    }
+    return { role: 'assistant', ...next };
   },
 };
 

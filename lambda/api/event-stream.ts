@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isWaiting } from '../core/status.ts';
 import { toProblem } from '../http/problem.ts';
 import type { RunEventsPage } from '../operator/run-events.ts';
 
-/** How long a reader waits before it connects again, and how often an idle connection shows that it is alive. */
-const RECONNECT_MS = 2_000;
+/** How long a reader waits before it connects again: longer while the run waits, because little happens then. */
+const RECONNECT_MS = { active: 2_000, waiting: 10_000 };
+/** How often an idle connection shows that it is alive. */
 const HEARTBEAT_MS = 15_000;
 /** A stream ends after this time, and the reader connects again where it was. */
 const MAX_STREAM_MS = 15 * 60_000;
@@ -39,7 +41,7 @@ export function eventStream(first: RunEventsPage, options: EventStreamOptions): 
 
 async function* streamMessages(first: RunEventsPage, options: EventStreamOptions): AsyncGenerator<string, void> {
   const { load, pollMs, signal } = options;
-  yield `retry: ${RECONNECT_MS}\n\n`;
+  yield `retry: ${RECONNECT_MS[isWaiting(first.status) ? 'waiting' : 'active']}\n\n`;
   const startedAt = performance.now();
   let sentAt = startedAt;
   let sentStatus: string | undefined;

@@ -7,7 +7,7 @@ export interface FollowOptions {
   readonly after?: string | undefined;
   /** Whether to include the output of running steps. @default true */
   readonly output?: boolean | undefined;
-  /** How long to wait before connecting again; it doubles with each failure in a row. @default 1,000 */
+  /** How long to wait before connecting again; more after failures, and while nothing happens. @default 1,000 */
   readonly reconnectMs?: number | undefined;
   /** Stops following. */
   readonly signal?: AbortSignal | undefined;
@@ -17,6 +17,7 @@ export interface FollowOptions {
 type Connect = (after: string | undefined, signal: AbortSignal | undefined) => Promise<Response>;
 
 const MAX_RECONNECT_MS = 30_000;
+const MAX_IDLE_MS = 10_000;
 
 /**
  * The events of a run until it ends. When the connection is lost or the server ends it, it connects again after the last
@@ -28,8 +29,12 @@ export async function* followRun(
 ): AsyncGenerator<RunEvent, void> {
   let last = after;
   let status: string | undefined;
-  for (let failures = 0; ; ) {
+  // Connections in a row that failed, or that brought nothing new.
+  let failures = 0;
+  let idle = 0;
+  for (;;) {
     try {
+      idle += 1;
       const { body } = await connect(last, signal);
       if (!body) throw new TypeError('The response has no body.');
       for await (const { id, event, data } of parseEventStream(body)) {
@@ -40,6 +45,7 @@ export async function* followRun(
         // After each connection the server says the status again.
         if (next.type === 'status' && next.status === status) continue;
         if (next.type === 'status') status = next.status;
+        idle = 0;
         yield next;
         if (next.type === 'end') return;
       }
@@ -47,7 +53,8 @@ export async function* followRun(
       if (signal?.aborted || isPermanent(error)) throw error;
       failures += 1;
     }
-    await wait(Math.min(reconnectMs * 2 ** failures, MAX_RECONNECT_MS) * (0.5 + Math.random() / 2), signal);
+    const delays = [reconnectMs * 2 ** failures, Math.min(reconnectMs * 1.5 ** idle, MAX_IDLE_MS)];
+    await wait(Math.min(Math.max(...delays), MAX_RECONNECT_MS) * (0.5 + Math.random() / 2), signal);
   }
 }
 

@@ -17,6 +17,8 @@ export interface PageOptions {
   readonly current?: NavItem | undefined;
   /** The URL that the script polls for changes; empty for the page itself. */
   readonly live?: string | undefined;
+  /** The URL of the events of the run that the page shows; the script follows it. */
+  readonly events?: string | undefined;
   /** Whether the page has one narrow column. */
   readonly isNarrow?: boolean;
 }
@@ -28,6 +30,7 @@ export const page = ({
   caller,
   current,
   live,
+  events,
   isNarrow = false,
 }: PageOptions): Html => html`<!doctype html>
 <html lang="en">
@@ -50,7 +53,7 @@ ${caller ? html`<a class="mark" href="${PATHS.home}">${LOGO}Waitstate</a>` : htm
 ${caller && navigation(caller, current)}
 </div>
 </header>
-<main id="main" tabindex="-1" class="${isNarrow ? 'narrow' : 'wide'}"${live !== undefined && html` data-live="${live}"`}>
+<main id="main" tabindex="-1" class="${isNarrow ? 'narrow' : 'wide'}"${live !== undefined && html` data-live="${live}"`}${events !== undefined && html` data-events="${events}"`}>
 ${body}
 </main>
 <p id="news" class="unseen" role="status"></p>

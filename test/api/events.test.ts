@@ -68,7 +68,7 @@ describe('GET /api/runs/{run}/events', () => {
     const { callApi } = await scene();
     const { headers, text } = await callApi('/api/runs/r1/events', SSE);
     expect(headers.get('content-type')).toBe('text/event-stream');
-    expect(text.startsWith('retry: 2000\n\n')).toBe(true);
+    expect(text.startsWith('retry: 10000\n\n')).toBe(true);
     const messages = parseMessages(text);
     expect(messages.map(({ event }) => event)).toEqual([
       'checkpoint',

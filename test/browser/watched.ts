@@ -10,6 +10,8 @@ export interface Watched {
 export interface WatchOptions extends BrowserContextOptions {
   /** Error statuses that a test expects, such as 409, which the browser reports in its console. */
   readonly refusals?: readonly number[];
+  /** Whether the test cuts the connection, which the browser reports too. */
+  readonly goesOffline?: boolean;
 }
 
 /** The global function that hostile texts call; a call means that a page executed stored text. */
@@ -21,14 +23,20 @@ const DEFAULTS = { viewport: { width: 1280, height: 900 }, locale: 'en-GB', time
  * Records console errors and warnings, uncaught errors, violations of the content security policy, dialogs, calls of the
  * hook, and requests that leave this machine or send an approval link as the referrer.
  */
-export async function watch(browser: Browser, { refusals = [], ...options }: WatchOptions = {}): Promise<Watched> {
+export async function watch(
+  browser: Browser,
+  { refusals = [], goesOffline = false, ...options }: WatchOptions = {},
+): Promise<Watched> {
   const problems: string[] = [];
   const report = (problem: string): void => {
     if (!problems.includes(problem)) problems.push(problem);
   };
   const context = await browser.newContext({ ...DEFAULTS, ...options });
   context.setDefaultTimeout(60_000);
-  const expected = refusals.map((status) => `the server responded with a status of ${status}`);
+  const expected = [
+    ...refusals.map((status) => `the server responded with a status of ${status}`),
+    ...(goesOffline ? ['net::ERR_'] : []),
+  ];
   context.on('console', (message) => {
     const text = message.text();
     if (!['error', 'warning'].includes(message.type()) || expected.some((part) => text.includes(part))) return;

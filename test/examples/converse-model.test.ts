@@ -1,4 +1,11 @@
-import { BedrockRuntimeClient, ConverseCommand, type ConverseCommandOutput } from '@aws-sdk/client-bedrock-runtime';
+import {
+  BedrockRuntimeClient,
+  type ContentBlock,
+  ConverseStreamCommand,
+  type ConverseStreamCommandOutput,
+  type ConverseStreamOutput,
+  type StopReason,
+} from '@aws-sdk/client-bedrock-runtime';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { isWaitstateError } from 'waitstate';
@@ -12,10 +19,32 @@ const example = exampleOf(assistant);
 const MODEL = 'some.model-1:0';
 const bedrock = mockClient(BedrockRuntimeClient);
 
+/** A response that streams these blocks, each in two parts. */
 const reply = (
-  stopReason: ConverseCommandOutput['stopReason'],
-  ...content: NonNullable<NonNullable<NonNullable<ConverseCommandOutput['output']>['message']>['content']>
-): Partial<ConverseCommandOutput> => ({ stopReason, output: { message: { role: 'assistant', content } } });
+  stopReason: StopReason,
+  ...content: readonly { text?: string; toolUse?: ContentBlock.ToolUseMember['toolUse'] }[]
+): Partial<ConverseStreamCommandOutput> => {
+  const halves = (text: string) => [text.slice(0, text.length / 2), text.slice(text.length / 2)];
+  const blocks = content.flatMap(({ text, toolUse }, contentBlockIndex): ConverseStreamOutput[] =>
+    toolUse
+      ? [
+          { contentBlockStart: { start: { toolUse }, contentBlockIndex } } as ConverseStreamOutput,
+          ...halves(JSON.stringify(toolUse.input)).map(
+            (input) =>
+              ({ contentBlockDelta: { delta: { toolUse: { input } }, contentBlockIndex } }) as ConverseStreamOutput,
+          ),
+        ]
+      : halves(text ?? '').map(
+          (part) => ({ contentBlockDelta: { delta: { text: part }, contentBlockIndex } }) as ConverseStreamOutput,
+        ),
+  );
+  return {
+    stream: (async function* () {
+      yield* blocks;
+      yield { messageStop: { stopReason } } as ConverseStreamOutput;
+    })(),
+  };
+};
 
 const count = { toolUseId: 'tool-1', name: 'count_customers', input: { city: 'Lisbon' } };
 const mail = {
@@ -24,7 +53,7 @@ const mail = {
   input: { city: 'Lisbon', subject: 'Friday', text: 'Closed.' },
 };
 
-const requests = () => bedrock.commandCalls(ConverseCommand).map(({ args: [{ input }] }) => input);
+const requests = () => bedrock.commandCalls(ConverseStreamCommand).map(({ args: [{ input }] }) => input);
 
 freshServices();
 beforeEach(() => {
@@ -36,7 +65,7 @@ beforeEach(() => {
 describe('the model loop on Bedrock', () => {
   it('sends the conversation in the format of the Converse API', async () => {
     bedrock
-      .on(ConverseCommand)
+      .on(ConverseStreamCommand)
       .resolvesOnce(reply('tool_use', { text: 'I count.' }, { toolUse: count }))
       .resolvesOnce(reply('tool_use', { toolUse: mail }))
       .resolvesOnce(reply('end_turn', { text: 'Nothing' }, { text: 'was sent.' }));
@@ -80,7 +109,7 @@ describe('the model loop on Bedrock', () => {
   });
 
   it('names its model in the state, in approvals and with each reply', async () => {
-    bedrock.on(ConverseCommand).resolves(reply('tool_use', { toolUse: mail }));
+    bedrock.on(ConverseStreamCommand).callsFake(async () => reply('tool_use', { toolUse: mail }));
     const run = await testAgents(assistant).start(example);
     const name = `${MODEL} on Amazon Bedrock`;
     expect(await run.approvals()).toMatchObject([{ show: { 'written by': name } }]);
@@ -94,7 +123,7 @@ describe('the model loop on Bedrock', () => {
   it('returns the results of all calls of one message together', async () => {
     const other = { ...count, toolUseId: 'tool-3', input: { city: 'Hamburg' } };
     bedrock
-      .on(ConverseCommand)
+      .on(ConverseStreamCommand)
       .resolvesOnce(reply('tool_use', { toolUse: count }, { toolUse: other }))
       .resolvesOnce(reply('end_turn', { text: 'Done.' }));
     await testAgents(assistant).start(example);
@@ -106,7 +135,7 @@ describe('the model loop on Bedrock', () => {
   it('retries when the service is busy, but not when access is denied', async () => {
     const failure = (name: string) => Object.assign(new Error('no'), { name });
     bedrock
-      .on(ConverseCommand)
+      .on(ConverseStreamCommand)
       .rejectsOnce(failure('ThrottlingException'))
       .rejectsOnce(failure('AccessDeniedException'));
     const run = await testAgents(assistant).start(example);
@@ -117,7 +146,7 @@ describe('the model loop on Bedrock', () => {
   });
 
   it('fails when the model stops before its answer is complete', async () => {
-    bedrock.on(ConverseCommand).resolves(reply('max_tokens', { text: 'Dear customers, we' }));
+    bedrock.on(ConverseStreamCommand).callsFake(async () => reply('max_tokens', { text: 'Dear customers, we' }));
     const run = await testAgents(assistant).start(example);
     await expect(run.result()).rejects.toThrow(/it stopped with max_tokens/);
   });

@@ -1,4 +1,5 @@
 import { FetchError, fetchPage } from './fetch-page.ts';
+import { followRun } from './follow-run.ts';
 import { loadParts } from './parts.ts';
 import { updateTimes } from './times.ts';
 
@@ -6,18 +7,31 @@ const MIN_DELAY_MS = 2000;
 const MAX_DELAY_MS = 30_000;
 const FAILURE_DELAY_MS = 4000;
 
-/** Polls for changes while the page has a live URL, with backoff while nothing changes, and never in a hidden tab. */
+/**
+ * Keeps a page with a live URL up to date: at once when the run of the page reports news, and otherwise by polling, with
+ * backoff while nothing changes, and never in a hidden tab.
+ */
 export async function pollForChanges(): Promise<void> {
   let delay = MIN_DELAY_MS;
+  let hasNews = false;
+  let wake = () => {};
+  followRun(() => {
+    hasNews = true;
+    wake();
+  });
   for (;;) {
-    await Promise.race([sleep(delay), becomesVisible()]);
+    const woken = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    if (!hasNews) await Promise.race([sleep(delay), becomesVisible(), woken]);
+    hasNews = false;
     if (document.hidden) await becomesVisible();
     const url = document.getElementById('main')?.dataset.live;
     if (url === undefined) return;
     try {
-      const news = await fetchPage(url);
+      const changes = await fetchPage(url);
       showConnection(true);
-      delay = news && applyChanges(news) ? MIN_DELAY_MS : Math.min(delay * 1.5, MAX_DELAY_MS);
+      delay = changes && applyChanges(changes) ? MIN_DELAY_MS : Math.min(delay * 1.5, MAX_DELAY_MS);
     } catch (error) {
       showConnection(false);
       if (error instanceof FetchError && error.isFinal) return;

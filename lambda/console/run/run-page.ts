@@ -1,6 +1,7 @@
 import type { CheckpointSummary } from '../../checkpoints/engine.ts';
 import { hasEnded } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
+import { encodePathId } from '../../http/path-id.ts';
 import type { RunView } from '../../operator/operator.ts';
 import { breadcrumbs } from '../crumbs.ts';
 import { fragment } from '../fragment.ts';
@@ -53,9 +54,11 @@ export function runPage({ caller, run, checkpoints, done, now }: RunPageView): H
     caller,
     current: 'runs',
     live: isNewest && !hasEnded(run.status) ? liveUrl(run, spans.totals, first, longestBusyMs(spans)) : undefined,
+    events: isNewest && !hasEnded(run.status) ? eventsUrl(run) : undefined,
     body: html`${breadcrumbs(html`<a href="${PATHS.runs}">Runs</a>`)}
 ${doneNotice(run, done)}
 ${runHead(run, caller, now)}
+${LIVE_OUTPUT}
 <section class="card sheet" aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>
 ${timelineChart(run.run, spans, range)}
 ${timelineTable(run.run, spans, now)}
@@ -121,6 +124,12 @@ const currentSegment = (run: string, current: TimelineSpans['current']): Html =>
 
 const liveUrl = ({ run, version, status }: RunView, totals: Totals, first: number, longest: number): string =>
   `${PATHS.ofRun(run, 'changes')}${queryString({ version, status, first, longest, ...totals })}`;
+
+/** Where the script shows what running steps stream. */
+const LIVE_OUTPUT = html`<section class="card live-output" id="live-output" aria-labelledby="live-output-title" hidden><h2 id="live-output-title">Live output</h2><div></div></section>`;
+
+const eventsUrl = ({ run, version }: RunView): string =>
+  `/api/runs/${encodePathId(run)}/events${queryString({ after: version, output: 'true' })}`;
 
 /** Links to older and newer checkpoints of a long run. */
 function pagination({ run, version }: RunView, first: number, last: number): Html | false {
