@@ -64,9 +64,9 @@ export const SERVE: Access = { ...RUN, lists: ['status', 'owner', 'due'] };
 /** Claims an existing run on behalf of an agent. */
 export const CLAIM: Access = { ...SAVE, runKey: ['Decrypt'] };
 
-/** Sends notifications about approvals that it reads by key, and removes decided ones from the inboxes. */
+/** Sends notifications about approvals and delegations that it reads by key, and removes decided ones from the inboxes. */
 export const NOTIFY: Access = {
-  table: ['BatchGetItem', 'PutItem', 'DeleteItem'],
+  table: ['GetItem', 'BatchGetItem', 'PutItem', 'DeleteItem'],
   usesLinks: true,
   lists: [],
   objects: ['GetObject'],

@@ -10,6 +10,7 @@ export {
   type TypeCodecs,
 } from './checkpoints/engine.ts';
 export type { ApprovalStatus, Approver, VoteAnswer } from './core/approval.ts';
+export type { DelegateInput } from './core/delegation.ts';
 export type { Duration } from './core/duration.ts';
 export { type ErrorCode, type ErrorScope, isWaitstateError, WaitstateError } from './core/errors.ts';
 export type { Status } from './core/status.ts';
@@ -22,6 +23,7 @@ export { runAgents, type Worker, type WorkerOptions } from './runtime/agent/work
 export type { VoteView } from './runtime/approvals/approval-content.ts';
 export type { DecideAllInput, DecideAllResult, ShownApproval } from './runtime/approvals/decide-all.ts';
 export type { AnswerInput, DecideInput } from './runtime/approvals/decide-input.ts';
+export type { DelegationView } from './runtime/approvals/delegations.ts';
 export type { ApprovalView } from './runtime/approvals/view.ts';
 export type { RewindOptions } from './runtime/control/rewind-and-fork.ts';
 export type {

@@ -1,8 +1,9 @@
 import { type ApprovalMeta, applyTimeouts, endApproval, isEncryptedText, type Vote } from './approval.ts';
 import type { GroupMembers } from './approval-request.ts';
+import { voterName } from './delegation.ts';
 import { WaitstateError } from './errors.ts';
 import { invalidInput } from './invalid-input.ts';
-import { isGroup } from './person.ts';
+import { isGroup, type Person } from './person.ts';
 import { isExcluded, requesterExcluded } from './requester.ts';
 
 type Voted = Pick<ApprovalMeta, 'votes'>;
@@ -31,14 +32,21 @@ export const currentProposal = ({ votes }: Voted): string | undefined =>
 /** The votes for what is decided on now: the newest of each person, unless it approves anything else. */
 export function currentVotes(meta: Voted): readonly Vote[] {
   const proposal = currentProposal(meta);
-  const newest = new Map(meta.votes.map((vote) => [vote.by, vote]));
+  const newest = new Map(meta.votes.flatMap((vote) => votersOf(vote).map((person) => [person, vote])));
   return meta.votes.filter(
-    (vote) => newest.get(vote.by) === vote && (vote.answer === 'reject' || vote.proposal === proposal),
+    (vote) =>
+      votersOf(vote).every((person) => newest.get(person) === vote) &&
+      (vote.answer === 'reject' || vote.proposal === proposal),
   );
 }
 
-/** Whether a person has voted on what is decided on now. */
-export const hasVoted = (meta: Voted, person: string): boolean => currentVotes(meta).some(({ by }) => by === person);
+/** The people whose vote it is: a delegate's vote for someone is the vote of both. */
+export const votersOf = ({ by, for: person }: Pick<Vote, 'by' | 'for'>): readonly Person[] =>
+  person === undefined ? [by] : [by, person];
+
+/** Whether a person has voted on what is decided on now, or someone voted for them. */
+export const hasVoted = (meta: Voted, person: string): boolean =>
+  currentVotes(meta).some((vote) => votersOf(vote).some((voter) => voter === person));
 
 /** The hash that identifies what is decided on now: the request, or the newest proposed changes to it. */
 export const shownHash = (meta: Pick<ApprovalMeta, 'votes' | 'contentHash'>): string =>
@@ -51,13 +59,22 @@ export const shownHash = (meta: Pick<ApprovalMeta, 'votes' | 'contentHash'>): st
  */
 export function castVote(meta: ApprovalMeta, newVote: Vote): ApprovalMeta {
   const { by, answer, at, proposal } = newVote;
+  const voters = votersOf(newVote);
+  const approver = newVote.for ?? by;
   const now = applyTimeouts(meta, at);
-  if (!matchApprover(now, by, newVote.as === undefined ? [] : [newVote.as])) throw notAnApprover(now, by);
-  if (isExcluded(now, by)) throw requesterExcluded(now, by);
+  if (!matchApprover(now, approver, newVote.as === undefined ? [] : [newVote.as])) throw notAnApprover(now, approver);
+  const excluded = voters.find((person) => isExcluded(now, person));
+  if (excluded) throw requesterExcluded(now, excluded);
   if (now.status === 'EXPIRED') throw approvalExpired(now);
   if (now.status === 'WITHDRAWN') throw approvalWithdrawn(now);
   const isProposal = answer === 'approve' && proposal !== currentProposal(now);
-  const earlierVote = isProposal ? undefined : currentVotes(now).find((earlier) => earlier.by === by);
+  const earlierVotes = isProposal
+    ? []
+    : currentVotes(now).filter((earlier) => votersOf(earlier).some((person) => voters.includes(person)));
+  const earlierVote = earlierVotes.find((earlier) => earlier.by === by) ?? earlierVotes[0];
+  // Otherwise a second vote of one person would look as if it had been counted.
+  if (earlierVote?.by === by && earlierVote.for !== newVote.for && now.status === 'PENDING')
+    throw votedAlready(now, earlierVote);
   if (earlierVote ? earlierVote.answer === answer : !isProposal && now.outcome === answer) return meta;
   if (earlierVote || now.status !== 'PENDING') throw approvalDecided(now, earlierVote);
   if (isProposal && now.votes.filter(({ proposes }) => proposes).length >= MAX_PROPOSALS)
@@ -115,9 +132,17 @@ function approvalWithdrawn({ name, endedAt, withdrawalReason = '' }: ApprovalMet
   );
 }
 
+const votedAlready = ({ name }: ApprovalMeta, vote: Vote): WaitstateError =>
+  new WaitstateError(
+    'APPROVAL_DECIDED',
+    `Approval "${name}": ${voterName(vote)} voted ${vote.answer}${atTime(vote.at)}. One person has one vote, also when they answer for others. Nothing was changed.`,
+  );
+
 function approvalDecided({ name, votes, endedAt }: ApprovalMeta, earlierVote: Vote | undefined): WaitstateError {
   const vote = earlierVote ?? votes.at(-1);
-  const decided = vote ? `${vote.by} voted ${vote.answer}${atTime(vote.at)}` : `it was decided${atTime(endedAt)}`;
+  const decided = vote
+    ? `${voterName(vote)} voted ${vote.answer}${atTime(vote.at)}`
+    : `it was decided${atTime(endedAt)}`;
   return new WaitstateError(
     'APPROVAL_DECIDED',
     `Approval "${name}" cannot get a different vote: ${decided}. Nothing was changed.`,

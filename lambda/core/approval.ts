@@ -1,4 +1,5 @@
 import type { ApprovalTerms, OnTimeout } from './approval-request.ts';
+import type { Delegation } from './delegation.ts';
 import type { Approver, Person } from './person.ts';
 
 export {
@@ -22,9 +23,16 @@ export type ApprovalOutcome = VoteAnswer | 'fail';
 /** Why approvers are notified. */
 export type NotificationKind = 'requested' | 'proposed' | 'reminder' | 'escalated';
 
-/** One person's vote. A person votes once on the same content, no matter how many groups they belong to. */
+/**
+ * One person's vote. A person votes once on the same content, no matter how many groups they belong to or for whom they
+ * answer.
+ */
 export interface Vote {
   readonly by: Person;
+  /** The person for whom a delegate voted. */
+  readonly for?: Person | undefined;
+  /** The delegation that allowed it. */
+  readonly delegation?: VoteDelegation | undefined;
   /** The group that makes them an approver; absent when they are an approver by name. */
   readonly as?: string | undefined;
   readonly answer: VoteAnswer;
@@ -38,6 +46,9 @@ export interface Vote {
   /** Whether this vote proposed these changes. */
   readonly proposes?: true | undefined;
 }
+
+/** What a vote records of the delegation that allowed it; the delegation itself is removed when it has ended. */
+export type VoteDelegation = Pick<Delegation, 'from' | 'until' | 'createdBy' | 'createdAt'>;
 
 /** The unencrypted part of an approval: everything except its content. All times are in milliseconds. */
 export interface ApprovalMeta {

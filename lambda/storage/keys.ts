@@ -11,7 +11,7 @@ import { escapeId, unescapeId } from '../core/ids.ts';
 //   e  event
 //
 // `@` is always escaped in ids, so no run or tenant collides with the partitions `<tenant>/@agents`, `<tenant>/@cache`,
-// `<tenant>/@collection` and `@token/<hash>`.
+// `<tenant>/@collection`, `<tenant>/@delegations` and `@token/<hash>`.
 
 /** A range of the keys of a partition, both ends included. */
 export interface KeyRange {
@@ -88,6 +88,10 @@ export const cachePartition = (tenant: string): string => `${escapeId('tenant', 
 export const collectionPartition = (tenant: string): string => `${escapeId('tenant', tenant)}/@collection`;
 export const COLLECTION_KEY = 'p';
 
+/** The partition with the delegations of a tenant, and the key of the one of a person. */
+export const delegationsPartition = (tenant: string): string => `${escapeId('tenant', tenant)}/@delegations`;
+export const delegationKey = (person: string): string => `p${escapeId('approver', person)}`;
+
 /** The partition of an approval link, named by the hash of its token, and the key of its record. */
 export const TOKEN_PARTITION_PREFIX = '@token/';
 export const tokenPartition = (hash: string): string => `${TOKEN_PARTITION_PREFIX}${hash}`;
@@ -116,6 +120,9 @@ export const tenantGroup = (tenant: string, kind: string): string => `${escapeId
 /** The group of the owner list that serves as an approver's inbox; the unescaped `@` keeps it apart from owners. */
 export const inboxGroup = (tenant: string, approver: string): string =>
   `${tenantGroup(tenant, '@inbox')}/${escapeId('approver', approver)}`;
+
+/** The order of delegations in the inbox of the delegate: before every approval. */
+export const DELEGATION_ORDER = '0';
 
 /** A time as text that sorts in order of time. */
 export const timeOrder = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(15, '0');

@@ -23,7 +23,7 @@ const keys = (...patterns: string[]) =>
   `[ForAllValues:StringLike dynamodb:LeadingKeys ${patterns.join(' ')}, Null dynamodb:LeadingKeys false]`;
 const DUE = `dynamodb:Query on Table/index/due ${keys('due/*')}`;
 const RECORDS = 'dynamodb:{BatchGetItem,DeleteItem,GetItem,PutItem,Query} on Table';
-const NOTIFIED_RECORDS = 'dynamodb:{BatchGetItem,DeleteItem,PutItem} on Table';
+const NOTIFIED_RECORDS = 'dynamodb:{BatchGetItem,DeleteItem,GetItem,PutItem} on Table';
 
 const WORK = [
   'POST /api/claims',

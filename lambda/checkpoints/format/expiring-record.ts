@@ -7,7 +7,7 @@ export const withExpiry = ({ removesExpired }: RecordStore, record: StoredRecord
   ...record,
   ...(removesExpired
     ? { expiresAt }
-    : { lists: { due: { group: dueGroup(record.partition), order: timeOrder(expiresAt) } } }),
+    : { lists: { ...record.lists, due: { group: dueGroup(record.partition), order: timeOrder(expiresAt) } } }),
 });
 
 /** Whether a record has expired. From then on it counts as deleted, even if it is still stored. */

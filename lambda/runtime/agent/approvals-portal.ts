@@ -1,8 +1,10 @@
-import type { Approver } from '../../core/approval.ts';
+import type { Approver, Person } from '../../core/approval.ts';
+import type { DelegateInput } from '../../core/delegation.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { type AgentOptions, createRuntime } from '../agent/agent-options.ts';
 import type { DecideAllInput, DecideAllResult } from '../approvals/decide-all.ts';
 import type { AnswerInput, DecideInput } from '../approvals/decide-input.ts';
+import type { DelegationView } from '../approvals/delegations.ts';
 import type { FoundApproval } from '../approvals/find-approval.ts';
 import type { ApprovalView } from '../approvals/view.ts';
 
@@ -34,6 +36,15 @@ export interface Approvals {
   /** Records a decision of the person whose approval link this is. */
   decideByToken(token: string, answer: AnswerInput): Promise<ApprovalView>;
   revokeToken(token: string): Promise<void>;
+  /**
+   * Lets someone answer the approvals of a person who is away; replaces the person's earlier delegation. The caller must
+   * have authenticated `createdBy`, and decides who may make a delegation for someone else.
+   */
+  delegate(input: DelegateInput): Promise<DelegationView>;
+  /** Ends the delegation of a person early; returns it, or undefined if there is none. */
+  endDelegation(person: Person): Promise<DelegationView | undefined>;
+  /** The delegations that have not ended: all of them, or those from and to one person. The first to end comes first. */
+  delegations(options?: { readonly person?: Person }): Promise<readonly DelegationView[]>;
 }
 
 /** The approvals of a tenant, in the storage that the options name; takes the same options as `agent`. */
@@ -76,6 +87,19 @@ export function approvals(options: AgentOptions = {}): Approvals {
     decideByToken: (token, answer) =>
       applyDecision(async ({ decideByToken }) => decideByToken(await contexts.forTenant(), token, answer)),
     revokeToken: async (token) => (await loadActions()).revokeToken(await contexts.forTenant(), token),
+    async delegate(input) {
+      const actions = await loadActions();
+      return actions.toDelegationView(await actions.delegate(await contexts.forTenant(), input));
+    },
+    async endDelegation(person) {
+      const actions = await loadActions();
+      const ended = await actions.endDelegation(await contexts.forTenant(), person);
+      return ended && actions.toDelegationView(ended);
+    },
+    async delegations(options) {
+      const actions = await loadActions();
+      return (await actions.listDelegations(await contexts.forTenant(), options)).map(actions.toDelegationView);
+    },
   };
 }
 

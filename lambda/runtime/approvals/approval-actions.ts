@@ -4,6 +4,7 @@
 export { decideByToken, findByToken } from './by-token.ts';
 export { decide, remind, withdraw } from './decide.ts';
 export { decideAll, renderDecided } from './decide-all.ts';
+export { delegate, endDelegation, listDelegations, toDelegationView } from './delegations.ts';
 export { deliverDecided } from './deliver-decided.ts';
 export { inbox, skipUnreadable } from './inbox.ts';
 export { revokeToken } from './tokens.ts';

@@ -10,7 +10,7 @@ import {
   type RunContext,
   sideText,
 } from '../../checkpoints/engine.ts';
-import { isEncryptedText, type Person, type VoteAnswer } from '../../core/approval.ts';
+import { isEncryptedText, type Person, type VoteAnswer, type VoteDelegation } from '../../core/approval.ts';
 import { currentVotes } from '../../core/approval-votes.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
@@ -72,6 +72,15 @@ export async function readApprovalDocument(
 /** The vote of one person, with comment and edits. */
 export interface VoteView {
   readonly by: Person;
+  /** The person for whom a delegate voted. */
+  readonly for?: Person;
+  /** The delegation that allowed it: when it held, who made it, and when. */
+  readonly delegation?: {
+    readonly from: Date;
+    readonly until: Date;
+    readonly createdBy: Person;
+    readonly createdAt: Date;
+  };
   readonly as?: string;
   readonly answer: VoteAnswer;
   readonly at: Date;
@@ -130,12 +139,27 @@ export function readVotes(
 ): readonly VoteView[] {
   const counting = currentVotes(meta);
   return meta.votes.map((vote) => {
-    const { by, as, answer, at: when, content, membership } = vote;
+    const { by, for: person, delegation, as, answer, at: when, content, membership } = vote;
     const { comment, edits } = content === undefined ? {} : decryptVoteContent(at, cipher, stored, by, content);
     const counts = counting.includes(vote);
-    return { by, answer, at: new Date(when), counts, ...omitUndefined({ as, membership, comment, edits }) };
+    return {
+      by,
+      ...omitUndefined({ for: person, as }),
+      answer,
+      at: new Date(when),
+      counts,
+      ...omitUndefined({ membership, comment, edits }),
+      ...(delegation && { delegation: toDates(delegation) }),
+    };
   });
 }
+
+const toDates = ({ from, until, createdBy, createdAt }: VoteDelegation) => ({
+  from: new Date(from),
+  until: new Date(until),
+  createdBy,
+  createdAt: new Date(createdAt),
+});
 
 function decryptVoteContent(
   at: RunContext,

@@ -1,5 +1,5 @@
 import { damagedError, sideMeta } from '../../checkpoints/engine.ts';
-import { APPROVAL_STATUSES, type ApprovalMeta, type Vote } from '../../core/approval.ts';
+import { APPROVAL_STATUSES, type ApprovalMeta, type Vote, type VoteDelegation } from '../../core/approval.ts';
 import { ON_TIMEOUT_ACTIONS } from '../../core/approval-request.ts';
 import { parsePartition } from '../../core/ids.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
@@ -34,8 +34,17 @@ const passesAll = (checks: Readonly<Record<string, Check>>, value: unknown): boo
   value !== null &&
   Object.entries(checks).every(([field, is]) => is((value as Record<string, unknown>)[field]));
 
+const DELEGATION_CHECKS: Readonly<Record<keyof VoteDelegation, Check>> = {
+  from: isTimestamp,
+  until: isTimestamp,
+  createdBy: isNonEmptyText,
+  createdAt: isTimestamp,
+};
+
 const VOTE_CHECKS: Readonly<Record<keyof Vote, Check>> = {
   by: isNonEmptyText,
+  for: optional(isNonEmptyText),
+  delegation: optional((value) => passesAll(DELEGATION_CHECKS, value)),
   as: optional(isNonEmptyText),
   answer: isOneOf('approve', 'reject'),
   at: isTimestamp,

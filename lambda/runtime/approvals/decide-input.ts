@@ -25,6 +25,11 @@ export interface DecideInput extends AnswerInput {
   readonly approval: string;
   /** The person who decides, such as `user:ann`. */
   readonly by: Person;
+  /**
+   * The person for whom they decide, who delegated it to them. @default nobody; if `by` is not an approver, someone who
+   * is and delegated it to them
+   */
+  readonly for?: Person | undefined;
   /** The groups that the person belongs to, such as `group:finance`, besides those that the agent lists. */
   readonly groups?: readonly string[] | undefined;
   /** `stated` if an administrator says that the person belongs to the groups; the vote records it. */
@@ -39,8 +44,10 @@ const MAX_VOTES_BYTES = 200 * 1024;
 
 /** Refuses a malformed decision before anything is read. */
 export function checkDecision(input: DecideInput): void {
-  const { by, groups = [], answer, comment, edits, contentHash } = Object(input) as Partial<DecideInput>;
+  const { by, for: person, groups = [], answer, comment, edits, contentHash } = Object(input) as Partial<DecideInput>;
   checkPerson('`by`', by);
+  if (person !== undefined && checkPerson('`for`', person) === by)
+    throw invalidInput('`for`', 'another person than `by`', person);
   if (!Array.isArray(groups) || !groups.every((group) => typeof group === 'string' && isGroup(group)))
     throw invalidInput('`groups`', 'a list such as ["group:finance"]', groups);
   if (answer !== 'approve' && answer !== 'reject') throw invalidInput('`answer`', '"approve" or "reject"', answer);

@@ -1,33 +1,26 @@
 import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
-import {
-  type ApprovalMeta,
-  applyTimeouts,
-  isGroup,
-  remind as reminded,
-  withdraw as withdrawn,
-} from '../../core/approval.ts';
-import {
-  approvalExpired,
-  castVote,
-  currentProposal,
-  groupsOf,
-  matchApprover,
-  notAnApprover,
-} from '../../core/approval-votes.ts';
+import { type ApprovalMeta, applyTimeouts, remind as reminded, withdraw as withdrawn } from '../../core/approval.ts';
+import { approvalExpired, castVote, currentProposal } from '../../core/approval-votes.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { encryptVoteContent, encryptWithdrawalReason, hashProposal } from './approval-content.ts';
 import { type ChangedApproval, changeApproval } from './change-approval.ts';
 import { checkDecision, checkHashAndEditable, checkVotesSize, type DecideInput } from './decide-input.ts';
 import { type FoundApproval, findApproval } from './find-approval.ts';
-import { readMembers } from './group-members.ts';
+import { matchVoter } from './match-voter.ts';
 
 /**
  * Records a decision, one vote per person. An approval with changes is a proposal, which the others must approve too.
  * The vote that ends the approval wakes its run in the same transaction. The same decision again returns the recorded
- * one; a different one, and a late one, is refused. `known` is the approval if the caller has just read it.
+ * one; a different one, and a late one, is refused. `known` is the approval if the caller has just read it, and
+ * `delegatorGroups` are groups of the person whom a delegate answers for.
  */
-export async function decide(at: RunContext, input: DecideInput, known?: FoundApproval): Promise<ChangedApproval> {
+export async function decide(
+  at: RunContext,
+  input: DecideInput,
+  known?: FoundApproval,
+  delegatorGroups?: readonly string[],
+): Promise<ChangedApproval> {
   checkDecision(input);
   let expired: ApprovalMeta | undefined;
   const found = known ?? (await findApproval(at, input.approval));
@@ -36,7 +29,7 @@ export async function decide(at: RunContext, input: DecideInput, known?: FoundAp
     // One time for the whole decision: it cannot be in time here and late below.
     const time = at.now();
     const now = applyTimeouts(meta, time);
-    const allowed = await matchVoter(current, now, input);
+    const allowed = await matchVoter(current, now, time, input, delegatorGroups);
     // The expiry is written before the decision is refused, so that the next reader does not find it pending.
     expired = meta.status === 'PENDING' && now.status === 'EXPIRED' ? now : undefined;
     if (expired) return expired;
@@ -47,7 +40,9 @@ export async function decide(at: RunContext, input: DecideInput, known?: FoundAp
     checkHashAndEditable(meta, input, proposed);
     const content = encryptedVoteContent(at, cipher, current.approval.stored.key, input);
     const proposal = proposed ?? currentProposal(meta);
-    const membership = allowed.as !== undefined && input.membership === 'stated' ? input.membership : undefined;
+    // What an administrator states is about the person who decides, not about the one they answer for.
+    const isStated = allowed.as !== undefined && allowed.for === undefined && input.membership === 'stated';
+    const membership = isStated ? input.membership : undefined;
     const vote = { by, ...allowed, answer, at: time, ...omitUndefined({ content, proposal, membership }) };
     const voted = castVote(meta, vote);
     if (content !== undefined) checkVotesSize(voted);
@@ -55,21 +50,6 @@ export async function decide(at: RunContext, input: DecideInput, known?: FoundAp
   });
   if (expired) throw approvalExpired(expired);
   return decided;
-}
-
-/** How a person is an approver: by name, or through a group that their login or the agent says they belong to. */
-async function matchVoter(
-  { at, approval, cipher }: FoundApproval,
-  now: ApprovalMeta,
-  { by, groups = [] }: DecideInput,
-): Promise<{ readonly as?: string }> {
-  const given = matchApprover(now, by, groups);
-  if (given) return given;
-  const members = now.members === undefined ? {} : readMembers(at, await cipher(), approval);
-  const unknownGroups = now.openGroups ? now.approvers.filter((group) => isGroup(group) && !members[group]) : [];
-  const found = matchApprover(now, by, [...groupsOf(members, by), ...unknownGroups]);
-  if (!found) throw notAnApprover(now, by, members);
-  return found;
 }
 
 /** Ends a pending approval and wakes its run; an approval that has ended does not change. */

@@ -32,11 +32,13 @@ export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval
   const isAboutRequest = status === 'EXPIRED';
   const votes = isAboutRequest && currentProposal(meta) !== undefined ? [] : readVotes(at, cipher, approval);
   const decided = votes.filter(({ answer, counts }) => counts && (status !== 'REJECTED' || answer === 'reject'));
+  const delegated = decided.flatMap(({ by, for: person }) => (person === undefined ? [] : [{ by, for: person }]));
   const comments = decided.flatMap(({ comment }) => comment ?? []);
   return {
     approved: outcome === 'approve',
     status,
     by: decided.map(({ by }) => by),
+    ...(delegated.length > 0 && { delegated }),
     at: new Date(endedAt ?? at.now()),
     requestCount: requestNumber,
     contentHash: isAboutRequest ? meta.contentHash : shownHash(meta),

@@ -8,6 +8,7 @@ import {
   readHead,
   readLiveHead,
 } from '../../checkpoints/engine.ts';
+import type { Person } from '../../core/approval.ts';
 import { isWaitstateError, RUN_GONE_CODES, WaitstateError } from '../../core/errors.ts';
 import { approvalKey, HEAD_KEY } from '../../storage/keys.ts';
 import type { Approval } from './approval-meta.ts';
@@ -23,6 +24,8 @@ export interface FoundApproval {
   readonly headRecord: HeadRecord;
   /** Loads the key of an encrypted run. An approval can expire or be withdrawn without it. */
   readonly cipher: () => Promise<RunCipher>;
+  /** The person for whom the owner of the inbox or of the link answers. */
+  readonly for?: Person;
 }
 
 /** Reads an approval and the head of its run in one request; throws APPROVAL_NOT_FOUND also when the run is gone. */

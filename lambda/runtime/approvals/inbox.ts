@@ -7,8 +7,9 @@ import {
   scanPages,
   toRunContext,
 } from '../../checkpoints/engine.ts';
-import { type Approver, applyTimeouts, checkApprover } from '../../core/approval.ts';
-import { hasVoted } from '../../core/approval-votes.ts';
+import { type Approver, applyTimeouts, checkApprover, type Person } from '../../core/approval.ts';
+import { groupsOf, hasVoted, matchApprover } from '../../core/approval-votes.ts';
+import type { Delegation } from '../../core/delegation.ts';
 import { isStorageError, isWaitstateError } from '../../core/errors.ts';
 import { parsePartition } from '../../core/ids.ts';
 import { isExcluded } from '../../core/requester.ts';
@@ -16,7 +17,10 @@ import { approvalIdFromKey, inboxGroup } from '../../storage/keys.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import type { Log } from '../runtime.ts';
 import { errorFields } from '../telemetry.ts';
+import { isDelegationRecord } from './delegation-record.ts';
+import { activeDelegations } from './delegations.ts';
 import { type FoundApproval, findApproval } from './find-approval.ts';
+import { readMembers } from './group-members.ts';
 
 interface InboxOptions {
   /** The groups that the person belongs to, such as `group:finance`. @default none */
@@ -26,8 +30,9 @@ interface InboxOptions {
 }
 
 /**
- * The pending approvals that a person has not voted on, by name or through a group, oldest first and each once. Every
- * approval is read again, because the index may be behind. Approvals that cannot be read are left out.
+ * The pending approvals that a person has not voted on, oldest first and each once: by name, through a group, or for
+ * someone who delegated it to them (`for`). Every approval is read again, because the index may be behind. Approvals that
+ * cannot be read are left out.
  */
 export async function* inbox(
   context: Context,
@@ -35,9 +40,15 @@ export async function* inbox(
   { groups = [], log }: InboxOptions = {},
 ): AsyncGenerator<FoundApproval> {
   checkApprover('The owner of an inbox', approver);
+  const own = inboxRecords(context, approver);
+  const { delegations, next } = await takeDelegations(context, own);
+  const ownNames = [...new Set([approver, ...groups])];
+  const others = delegations.flatMap((each) => [each.person, ...(each.groups ?? [])]);
+  const otherNames = [...new Set(others)].filter((name) => !ownNames.includes(name));
+  const lists = [...ownNames.slice(1), ...otherNames].map((name) => inboxRecords(context, name));
   const seen = new Set<string>();
-  const entries = [...new Set([approver, ...groups])].map((name) => inboxRecords(context, name));
-  for await (const { partition, key } of mergeSorted(entries, readRequestedAt)) {
+  for await (const { partition, key } of mergeSorted([prepend(next, own), ...lists], readRequestedAt)) {
+    // Undefined for a delegation to someone else, which is not passed on.
     const id = approvalIdFromKey(key);
     const name = `${partition} ${id}`;
     if (id === undefined || seen.has(name)) continue;
@@ -45,8 +56,44 @@ export async function* inbox(
     const found = await findPending(context, { partition, id }, log);
     if (!found) continue;
     const { meta } = found.approval;
-    if (!hasVoted(meta, approver) && !isExcluded(meta, approver)) yield found;
+    if (hasVoted(meta, approver) || isExcluded(meta, approver)) continue;
+    if (meta.approvers.some((each) => ownNames.includes(each))) yield found;
+    else {
+      const person = await skipUnreadable(findDelegator(found, delegations), found, log);
+      if (person) yield { ...found, for: person };
+    }
   }
+}
+
+/** The delegations at the start of an inbox that hold now, and the first record after them. */
+async function takeDelegations(
+  context: Context,
+  records: AsyncGenerator<StoredRecord>,
+): Promise<{ readonly delegations: readonly Delegation[]; readonly next: StoredRecord | undefined }> {
+  const stored: StoredRecord[] = [];
+  for (;;) {
+    const { value, done } = await records.next();
+    if (!done && isDelegationRecord(context, value)) stored.push(value);
+    else return { delegations: activeDelegations(context, stored), next: done ? undefined : value };
+  }
+}
+
+async function* prepend<T>(first: T | undefined, rest: AsyncGenerator<T>): AsyncGenerator<T> {
+  if (first !== undefined) yield first;
+  yield* rest;
+}
+
+/** The first of the people who delegated to the owner of the inbox who could vote: by name, or as a known member. */
+async function findDelegator(
+  { at, approval, cipher }: FoundApproval,
+  delegations: readonly Delegation[],
+): Promise<Person | undefined> {
+  const { meta } = approval;
+  const members = meta.members === undefined ? {} : readMembers(at, await cipher(), approval);
+  return delegations.find(
+    ({ person }) =>
+      matchApprover(meta, person, groupsOf(members, person)) && !isExcluded(meta, person) && !hasVoted(meta, person),
+  )?.person;
 }
 
 const PAGE_SIZE = 100;

@@ -1,13 +1,15 @@
-import { writeEach } from '../../checkpoints/engine.ts';
+import { type RunContext, writeEach } from '../../checkpoints/engine.ts';
 import { type ApprovalMeta, type GroupMembers, isGroup, type Person } from '../../core/approval.ts';
-import { currentVotes } from '../../core/approval-votes.ts';
+import { hasVoted } from '../../core/approval-votes.ts';
+import { isActive } from '../../core/delegation.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { isExcluded } from '../../core/requester.ts';
 import type { ApprovalNotification } from '../definition/approval-notification.ts';
 import { readApprovalDocument } from './approval-content.ts';
+import { readDelegations } from './delegations.ts';
 import type { FoundApproval } from './find-approval.ts';
 import { type ListMembers, resolveMembers } from './group-members.ts';
-import { createToken } from './tokens.ts';
+import { type ApprovalLink, createToken } from './tokens.ts';
 
 /** Notifies the approvers of an approval; if it throws, it is called again later. */
 export type Notify = (notification: ApprovalNotification) => Promise<void>;
@@ -53,28 +55,56 @@ async function createLinks(
   const { tenant, run } = at;
   const expiresAt = linkExpiresAt(meta, at.now());
   const people = peopleToNotify(meta, members);
-  const links = [...people].map(([person, as]) => ({
-    person,
-    ...createToken(at, { tenant, run, approval: id, person, as, expiresAt }, uid),
+  const links = [...people, ...(await delegatesToNotify(at, meta, people))].map((voter) => ({
+    ...voter,
+    ...createToken(at, { tenant, run, approval: id, ...voter, expiresAt }, uid),
   }));
   await writeEach(
     at,
     links.map(({ write }) => write),
   );
   const base = /[/=#]$/.test(url) ? url : `${url}/`;
-  return links.map(({ person, token }) => ({ person, url: `${base}${token}` }));
+  return links.map(({ person, for: delegator, token }) => ({
+    person,
+    ...omitUndefined({ for: delegator }),
+    url: `${base}${token}`,
+  }));
 }
 
-/** The people who can vote and have not voted on what is decided on now, each with the group that makes them approvers; undefined if by name. */
-function peopleToNotify(meta: ApprovalMeta, members: GroupMembers): ReadonlyMap<Person, string | undefined> {
-  const { approvers, requestedBy } = meta;
-  const people = new Map<Person, string | undefined>();
-  for (const person of approvers) if (!isGroup(person)) people.set(person, undefined);
-  for (const group of approvers.filter(isGroup))
-    for (const person of members[group] ?? []) if (!people.has(person)) people.set(person, group);
-  for (const { by } of currentVotes(meta)) people.delete(by);
-  if (requestedBy && isExcluded(meta, requestedBy)) people.delete(requestedBy);
-  return people;
+/** Someone who gets a link: an approver by name, through a group (`as`), or their delegate (`for`). */
+type Recipient = Pick<ApprovalLink, 'person' | 'as' | 'for'>;
+
+/** The delegates of the people to notify, each once. Someone who can vote in their own right does not need a second link. */
+async function delegatesToNotify(
+  at: RunContext,
+  meta: ApprovalMeta,
+  people: readonly Recipient[],
+): Promise<readonly Recipient[]> {
+  const delegations = await readDelegations(
+    at,
+    people.map(({ person }) => person),
+  );
+  const delegates = new Map<Person, Recipient>();
+  for (const { person, as } of people) {
+    const found = delegations.get(person);
+    if (!found || !isActive(found, at.now()) || delegates.has(found.delegate)) continue;
+    const { delegate } = found;
+    const isApprover = people.some((each) => each.person === delegate);
+    if (!isApprover && !hasVoted(meta, delegate) && !isExcluded(meta, delegate))
+      delegates.set(delegate, { person: delegate, as, for: person });
+  }
+  return [...delegates.values()];
+}
+
+/** The people who can vote and have not voted on what is decided on now, each with the group that makes them approvers. */
+function peopleToNotify(meta: ApprovalMeta, members: GroupMembers): readonly Recipient[] {
+  const groups = new Map<Person, string | undefined>();
+  for (const person of meta.approvers) if (!isGroup(person)) groups.set(person, undefined);
+  for (const group of meta.approvers.filter(isGroup))
+    for (const person of members[group] ?? []) if (!groups.has(person)) groups.set(person, group);
+  return [...groups]
+    .map(([person, as]) => ({ person, as }))
+    .filter(({ person }) => !hasVoted(meta, person) && !isExcluded(meta, person));
 }
 
 const DAY_MS = 24 * 3_600_000;

@@ -21,6 +21,8 @@ export interface ApprovalLink {
   readonly person: Person;
   /** The group through which the person is an approver. */
   readonly as?: string | undefined;
+  /** The person for whom they answer; `as` is then the group of that person. */
+  readonly for?: Person | undefined;
   readonly expiresAt: number;
 }
 
@@ -39,10 +41,13 @@ export function createToken(
   link: ApprovalLink,
   runUid: string,
 ): { readonly token: string; readonly write: Write } {
-  const { tenant, run, approval, person, as, expiresAt } = link;
+  const { tenant, run, approval, person, as, for: delegator, expiresAt } = link;
   if (!Number.isFinite(expiresAt)) throw invalidInput('`expiresAt`', 'a time in milliseconds', expiresAt);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
-  const meta: TokenMeta = { tenant, run, approval, person, as, runUid, createdAt: now(), expiresAt };
+  const meta: TokenMeta = {
+    ...{ tenant, run, approval, person, as, for: delegator },
+    ...{ runUid, createdAt: now(), expiresAt },
+  };
   const kept = metaOnlyRecord({ partition: partitionOfToken(token) }, TOKEN_KEY, meta);
   return { token, write: { put: withExpiry(records, kept, expiresAt), when: 'absent' } };
 }
@@ -71,8 +76,10 @@ const partitionOfToken = (token: unknown): string =>
 
 function readToken(stored: StoredRecord): TokenMeta {
   const meta = sideMeta(stored) as Partial<TokenMeta>;
-  const { tenant, run, approval, person, as, runUid, createdAt, expiresAt } = meta;
-  const texts = [tenant, run, approval, person, runUid, as ?? ''].every((text) => typeof text === 'string');
+  const { tenant, run, approval, person, as, for: delegator, runUid, createdAt, expiresAt } = meta;
+  const texts = [tenant, run, approval, person, runUid, as ?? '', delegator ?? ''].every(
+    (text) => typeof text === 'string',
+  );
   if (!texts || !Number.isFinite(createdAt) || !Number.isFinite(expiresAt))
     throw damagedError('The record of a link', 'fields are missing');
   return meta as TokenMeta;

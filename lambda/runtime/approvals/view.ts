@@ -39,7 +39,7 @@ export interface ApprovalView {
   /** The hash of title, `show` and facts, or of the proposed changes; pass it with the decision. */
   readonly contentHash: string;
   /** The newest changes that an approver proposed; a decision is about the request with these changes. */
-  readonly proposal?: { readonly by: Person; readonly at: Date; readonly edits: unknown };
+  readonly proposal?: { readonly by: Person; readonly for?: Person; readonly at: Date; readonly edits: unknown };
   readonly approvers: readonly Approver[];
   readonly quorum: number;
   readonly requestedAt: Date;
@@ -53,6 +53,8 @@ export interface ApprovalView {
   readonly requestedBy?: Person;
   /** Whether that person cannot vote. */
   readonly excludeRequester?: true;
+  /** In an inbox or behind a link: the person for whom its owner can decide, as their delegate. */
+  readonly for?: Person;
   readonly votes: readonly VoteView[];
   readonly endedAt?: Date;
   readonly outcome?: ApprovalOutcome;
@@ -79,7 +81,7 @@ export async function toApprovalView(found: FoundApproval): Promise<ApprovalView
 
 /** Everything of an approval except what it shows. */
 export function toApprovalTerms(
-  { at, approval }: FoundApproval,
+  { at, approval, for: person }: FoundApproval,
   cipher: RunCipher,
 ): Omit<ApprovalView, keyof ApprovalContent> {
   const meta = applyTimeouts(approval.meta, at.now());
@@ -102,8 +104,15 @@ export function toApprovalTerms(
     editable,
     votes,
     ...(meta.members !== undefined && { members: readMembers(at, cipher, approval) }),
-    ...omitUndefined({ openGroups, requestedBy, excludeRequester }),
-    ...(proposal && { proposal: { by: proposal.by, at: proposal.at, edits: proposal.edits } }),
+    ...omitUndefined({ openGroups, requestedBy, excludeRequester, for: person }),
+    ...(proposal && {
+      proposal: {
+        by: proposal.by,
+        ...omitUndefined({ for: proposal.for }),
+        at: proposal.at,
+        edits: proposal.edits,
+      },
+    }),
     ...omitUndefined({ agent, outcome, withdrawalReason: readWithdrawalReason(at, cipher, { ...approval, meta }) }),
     ...omitUndefined({ deadline: toDate(meta.deadline), endedAt: toDate(meta.endedAt) }),
     ...(unsent && { unsentNotification: { ...unsent, since: new Date(unsent.since) } }),

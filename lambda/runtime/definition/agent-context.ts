@@ -74,6 +74,8 @@ export interface Decision<Edits = unknown, F extends Facts | undefined = Facts |
   readonly status: 'APPROVED' | 'REJECTED' | 'EXPIRED' | 'WITHDRAWN' | 'CHANGED';
   /** The people who decided. */
   readonly by: readonly Person[];
+  /** Those of them who decided for someone who is away, and for whom. */
+  readonly delegated?: readonly { readonly by: Person; readonly for: Person }[];
   readonly comment?: string;
   readonly edits?: Edits;
   readonly at: Date;

@@ -15,6 +15,9 @@ export interface ApprovalNotification {
   readonly requestedAt: Date;
   readonly deadline?: Date;
   readonly approvers: readonly Approver[];
-  /** One link for each person who can still decide. Anyone who has the link can decide as that person. */
-  readonly links: readonly { readonly person: Person; readonly url: string }[];
+  /**
+   * One link for each person who can still decide. Anyone who has the link can decide as that person; with `for`, as the
+   * delegate of someone who is away.
+   */
+  readonly links: readonly { readonly person: Person; readonly for?: Person; readonly url: string }[];
 }

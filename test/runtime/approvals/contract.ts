@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { decisionsContract } from './decisions.ts';
+import { delegationContract } from './delegation.ts';
 import { excludedRequesterContract } from './excluded-requester.ts';
 import { notificationsContract } from './notifications.ts';
 import { type ApprovalScene, type SceneOptions, sceneOn } from './scene.ts';
@@ -21,6 +22,7 @@ export function approvalsContract(name: string, openStorage: () => Promise<Stora
       storedApprovalsContract,
       notificationsContract,
       excludedRequesterContract,
+      delegationContract,
     ])
       contract((options) => sceneOn(storage, options));
   });
