@@ -162,6 +162,7 @@ export interface ApprovalNotification {
   readonly approvers: readonly Approver[];
   readonly links: readonly {
     readonly person: Person;
+    readonly for?: Person;
     readonly url: string;
   }[];
 }
@@ -195,6 +196,7 @@ export interface ApprovalView {
   readonly contentHash: string;
   readonly proposal?: {
     readonly by: Person;
+    readonly for?: Person;
     readonly at: Date;
     readonly edits: unknown;
   };
@@ -207,6 +209,7 @@ export interface ApprovalView {
   readonly openGroups?: true;
   readonly requestedBy?: Person;
   readonly excludeRequester?: true;
+  readonly for?: Person;
   readonly votes: readonly VoteView[];
   readonly endedAt?: Date;
   readonly outcome?: ApprovalOutcome;
@@ -228,6 +231,9 @@ export interface Approvals {
   viewByToken(token: string): Promise<ApprovalView>;
   decideByToken(token: string, answer: AnswerInput): Promise<ApprovalView>;
   revokeToken(token: string): Promise<void>;
+  delegate(input: DelegateInput): Promise<DelegationView>;
+  endDelegation(person: Person): Promise<DelegationView | undefined>;
+  delegations(options?: { readonly person?: Person }): Promise<readonly DelegationView[]>;
 }
 
 export type Approver = Person | `group:${string}`;
@@ -283,6 +289,7 @@ export type DecideAllResult<View> = Pick<ShownApproval, 'run' | 'approval'> &
 export interface DecideInput extends AnswerInput {
   readonly approval: string;
   readonly by: Person;
+  readonly for?: Person | undefined;
   readonly groups?: readonly string[] | undefined;
   readonly membership?: 'stated' | undefined;
 }
@@ -291,12 +298,35 @@ export interface Decision<Edits = unknown, F extends Facts | undefined = Facts |
   readonly approved: boolean;
   readonly status: 'APPROVED' | 'REJECTED' | 'EXPIRED' | 'WITHDRAWN' | 'CHANGED';
   readonly by: readonly Person[];
+  readonly delegated?: readonly {
+    readonly by: Person;
+    readonly for: Person;
+  }[];
   readonly comment?: string;
   readonly edits?: Edits;
   readonly at: Date;
   readonly requestCount: number;
   readonly contentHash?: string;
   readonly facts: F;
+}
+
+export interface DelegateInput {
+  readonly person: Person;
+  readonly delegate: Person;
+  readonly until: Date;
+  readonly from?: Date | undefined;
+  readonly createdBy?: Person | undefined;
+  readonly groups?: readonly string[] | undefined;
+}
+
+export interface DelegationView {
+  readonly person: Person;
+  readonly delegate: Person;
+  readonly from: Date;
+  readonly until: Date;
+  readonly createdBy: Person;
+  readonly createdAt: Date;
+  readonly groups?: readonly string[];
 }
 
 export class Done<Result = unknown> {
@@ -614,6 +644,13 @@ export type VoteAnswer = 'approve' | 'reject';
 
 export interface VoteView {
   readonly by: Person;
+  readonly for?: Person;
+  readonly delegation?: {
+    readonly from: Date;
+    readonly until: Date;
+    readonly createdBy: Person;
+    readonly createdAt: Date;
+  };
   readonly as?: string;
   readonly answer: VoteAnswer;
   readonly at: Date;
