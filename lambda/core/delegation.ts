@@ -95,7 +95,7 @@ export function noDelegation(by: string, person: string, found?: Delegation, now
       ? `can answer for "${person}" only from ${new Date(found.from).toISOString()}`
       : isOwn
         ? `could answer for "${person}" only until ${new Date(found.until).toISOString()}`
-        : `cannot answer for "${person}": there is no such delegation, or it has ended`;
+        : `cannot answer for "${person}": the delegation does not exist, or it has ended`;
   return new WaitstateError('NOT_AN_APPROVER', `"${by}" ${why}. Ask ${person} or another approver to decide.`);
 }
 

@@ -95,7 +95,7 @@ export function delegationContract(open: OpenScene): void {
       expect(await meta('b')).toMatchObject({ status: 'APPROVED' });
     });
 
-    test('of several people votes for the one whose vote is missing', async () => {
+    test('votes for the one of several people whose vote is missing', async () => {
       const { requestApproval, at, meta, until } = await whileAway();
       await delegate(at, { person: 'user:bob', delegate: CHO, until });
       await requestApproval('a', { approvers: [ANN, 'user:bob'], quorum: 2 });
@@ -149,7 +149,7 @@ export function delegationContract(open: OpenScene): void {
       await requestApproval('b', { approvers: [ANN] });
       await endDelegation(at, ANN);
       await expect(decide(at, { ...FOR_ANN, approval: 'b' })).rejects.toMatchObject(
-        refused('there is no such delegation, or it has ended'),
+        refused('the delegation does not exist, or it has ended'),
       );
     });
 
@@ -192,7 +192,7 @@ export function delegationContract(open: OpenScene): void {
       for (const id of ['a', 'b', 'c']) expect((await meta(id)).votes).toEqual([]);
     });
 
-    test('of one tenant cannot vote in another', async () => {
+    test('cannot vote in another tenant', async () => {
       const { clock } = await whileAway({ tenant: 'one' });
       const { requestApproval, at } = await open({ tenant: 'two', clock });
       await requestApproval('a', { approvers: [ANN] });
