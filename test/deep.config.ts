@@ -13,6 +13,8 @@ export default defineConfig({
       'test/attack/{fuzz,gateway,pages,races}.test.ts',
       'test/faults/{model,processes,races}.test.ts',
       'test/cli/dev/crashes.test.ts',
+      'test/operator/timeline-page.test.ts',
+      'test/console/long-run.test.ts',
       'test/runtime/processes/{killing,racing}.test.ts',
       'test/runtime/scale/{long,many}-runs.test.ts',
       'test/runtime/sweeping.test.ts',

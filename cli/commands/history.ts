@@ -2,7 +2,7 @@ import type { CheckpointSummary } from '../../lambda/checkpoints/engine.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { HistoryQuery, Operator } from '../../lambda/operator/operator.ts';
 import { buildTimeline } from '../../lambda/operator/timeline.ts';
-import { FAILED_LABEL } from '../../lambda/runtime/invocation/batch.ts';
+import { FAILED_LABEL } from '../../lambda/runtime/journal/checkpoint-labels.ts';
 import type { CommonOptions, Session } from '../session.ts';
 import { dim, styled } from '../terminal/line.ts';
 import { statusText } from '../terminal/status-style.ts';
@@ -16,6 +16,7 @@ export interface HistoryOptions extends CommonOptions {
   readonly to?: number;
   readonly limit?: number;
   readonly all?: boolean;
+  readonly find?: string;
 }
 
 const DEFAULT_LIMIT = 50;
@@ -24,6 +25,7 @@ const PAGE_SIZE = 1000;
 /** Lists the checkpoints of a run, oldest first. */
 export async function history(session: Session, run: string, options: HistoryOptions): Promise<void> {
   const { operator } = await session.openTarget();
+  if (options.find !== undefined) return findInHistory(session, operator, run, options.find, options);
   const { from, to } = options;
   const limit = options.all ? Infinity : (options.limit ?? DEFAULT_LIMIT);
   // With --from, the first checkpoints after that version; otherwise the newest ones.
@@ -45,6 +47,27 @@ export async function history(session: Session, run: string, options: HistoryOpt
   const [last] = found.slice(-1);
   if (hasMore && !newestFirst && !isJson && last)
     terminal.printErr(dim(`There are more. Use --from ${last.version + 1}.`));
+}
+
+/** Lists the checkpoints whose entry in the timeline has a text; one search reads a thousand of them. */
+async function findInHistory(
+  session: Session,
+  operator: Operator,
+  run: string,
+  find: string,
+  { to, limit = DEFAULT_LIMIT }: HistoryOptions,
+): Promise<void> {
+  const { terminal, isJson } = session;
+  const { spans, first, last, next } = await operator.timeline(run, { find, limit, ...omitUndefined({ to }) });
+  const found = new Map(spans.flatMap(({ checkpoint }) => (checkpoint ? [[checkpoint.version, checkpoint]] : [])));
+  const labels = new Map(spans.map((span) => [span.checkpoint?.version, spanLabel(span)]));
+  const checkpoints = [...found.values()];
+  await printList(session, checkpoints, () =>
+    formatTable(columns(terminal.now(), labels), checkpoints, terminal.columns),
+  );
+  if (isJson) return;
+  const older = next === undefined ? '' : ` Use --to ${next} to search older ones.`;
+  terminal.printErr(dim(`Searched checkpoints ${first} to ${last}.${older}`));
 }
 
 /** Reads up to `limit` checkpoints, page by page, in the order of the query. */

@@ -1,9 +1,10 @@
 import { show as showDoc } from '../../lambda/checkpoints/documents.ts';
 import { toMilliseconds } from '../../lambda/core/duration.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
 import type { Operator, RunView, Wait } from '../../lambda/operator/operator.ts';
-import { buildTimeline, type Timeline } from '../../lambda/operator/timeline.ts';
+import type { TimelinePage } from '../../lambda/operator/timeline-page.ts';
 import { shortPath } from '../dev/log/dev-log.ts';
 import { findErrorLocation } from '../dev/log/error-location.ts';
 import type { CodeLocation } from '../dev/log/stack-location.ts';
@@ -12,7 +13,6 @@ import { bold, dim, type Line, styled, toSpans, truncate, wrapText } from '../te
 import { shellQuote } from '../terminal/shell-quote.ts';
 import { statusText } from '../terminal/status-style.ts';
 import { formatDuration, formatRelativeTime, formatTime } from '../terminal/times.ts';
-import { collectHistory } from './history.ts';
 import { approvalLines } from './output/approval-lines.ts';
 import { printVerbatim } from './output/print-result.ts';
 import { timelineLines } from './output/timeline-lines.ts';
@@ -21,7 +21,7 @@ export interface ShowOptions extends CommonOptions {
   readonly all?: boolean;
 }
 
-const MAX_CHECKPOINTS = 10_000;
+const PAGE_SIZE = 1000;
 const MAX_ROWS = 30;
 
 /** Shows a run: its details, its timeline and its pending approvals. */
@@ -29,7 +29,7 @@ export async function show(session: Session, run: string, { all = false }: ShowO
   const { operator } = await session.openTarget();
   const { terminal } = session;
   const view = await operator.run(run);
-  const timeline = await readTimeline(operator, view, terminal.now(), all);
+  const timeline = await readTimeline(operator, run, new Date(terminal.now()), all);
   const approvals = await Promise.all(view.pendingApprovals.map((id) => operator.approval(run, id)));
   const errorLocation = view.error && view.status !== 'CANCELLED' ? await findErrorLocation(operator, run) : undefined;
   const details = { ...view, timeline, approvals, waits: currentWaits(view), errorLocation };
@@ -44,37 +44,36 @@ function currentWaits({ status, waits, pendingApprovals }: RunView): readonly Wa
   return waits.filter(({ kind, name }) => (kind === 'approval' ? pendingApprovals.includes(name) : status !== 'READY'));
 }
 
-async function readTimeline(
-  operator: Operator,
-  { run, status, isDurable }: RunView,
-  now: number,
-  all: boolean,
-): Promise<Timeline> {
-  const limit = all ? Infinity : MAX_CHECKPOINTS;
-  const { checkpoints } = await collectHistory(operator, run, { newestFirst: true }, limit);
-  // For a run that is not durable, it is unknown whether its program still runs.
-  const isActive = !hasEnded(status) && (isDurable || status !== 'RUNNING');
-  return buildTimeline(checkpoints.toReversed(), isActive ? new Date(now) : undefined);
+/** The newest part of a timeline; with --all, all of it. */
+async function readTimeline(operator: Operator, run: string, now: Date, all: boolean): Promise<TimelinePage> {
+  let page = await operator.timeline(run, { now, limit: all ? PAGE_SIZE : MAX_ROWS });
+  while (all && page.next !== undefined) {
+    const { spans, first, next } = await operator.timeline(run, { now, to: page.next, limit: PAGE_SIZE });
+    const { next: _, ...newer } = page;
+    page = { ...newer, spans: [...spans, ...page.spans], first, ...omitUndefined({ next }) };
+  }
+  return page;
 }
 
 interface RunDetails extends RunView {
-  readonly timeline: Timeline;
+  readonly timeline: TimelinePage;
   readonly approvals: readonly ApprovalDocument[];
   /** Where in the agent's code the error was thrown. */
   readonly errorLocation: CodeLocation | undefined;
 }
 
 function runLines(view: RunDetails, columns: number, now: number, maxRows: number): readonly Line[] {
-  const { run, status, timeline, approvals } = view;
-  const [first] = timeline.spans;
-  const last = timeline.spans.at(-1);
-  const span = first && last ? formatDuration(last.to.getTime() - first.from.getTime()) : '';
+  const { run, status, timeline, approvals, createdAt } = view;
+  const total = Object.values(timeline.totals).reduce((sum, milliseconds) => sum + milliseconds, 0);
   return [
     truncate([bold(run), '  ', statusText(status)], columns),
     ...factLines(view, columns, now),
     '',
     truncate(
-      [bold('Timeline'), dim(`  ${first ? formatTime(first.from) : ''}, ${span}${hasEnded(status) ? '' : ' so far'}`)],
+      [
+        bold('Timeline'),
+        dim(`  ${formatTime(createdAt)}, ${formatDuration(total)}${hasEnded(status) ? '' : ' so far'}`),
+      ],
       columns,
     ),
     ...timelineLines(timeline, columns, maxRows),
@@ -95,6 +94,8 @@ function factLines(view: RunDetails, columns: number, now: number): readonly Lin
     createdAt,
     updatedAt,
     parent,
+    forked,
+    children,
     lease,
     deadline,
     parkedReason,
@@ -110,7 +111,8 @@ function factLines(view: RunDetails, columns: number, now: number): readonly Lin
       'started',
       `${formatRelativeTime(createdAt, now)}${updatedAt > createdAt ? `, updated ${formatRelativeTime(updatedAt, now)}` : ''}`,
     ],
-    ['fork of', parent && `${parent.run} version ${parent.version}`],
+    [forked ? 'fork of' : 'started by', parent && `${parent.run} version ${parent.version}`],
+    ...children.slice(0, 10).map((child): readonly [string, Line] => ['child run', `${child.run}  ${child.status}`]),
     ['running on', lease && `${lease.by}, lease ends ${formatRelativeTime(lease.until, now)}`],
     ['times out', deadline && formatRelativeTime(deadline, now)],
     ['retention', retention && `${formatDuration(toMilliseconds('`retention`', retention))} after the last write`],
@@ -144,7 +146,7 @@ function longFactLines(name: string, text: string | undefined, columns: number):
   ]);
 }
 
-function waitText({ kind, name, until }: Wait, now: number): Line {
+function waitText({ kind, name, until, failures = 1, lastFailure }: Wait, now: number): Line {
   const end = until ? `, expires ${formatRelativeTime(until, now)}` : '';
   switch (kind) {
     case 'approval':
@@ -154,9 +156,9 @@ function waitText({ kind, name, until }: Wait, now: number): Line {
     case 'sleep':
       return `timer ${name}${until ? `, ends ${formatRelativeTime(until, now)}` : ''}`;
     case 'call':
-      return `run ${name}`;
+      return `child run ${name}`;
     case 'retry':
-      return `retry of ${name}${until ? ` ${formatRelativeTime(until, now)}` : ''}`;
+      return `retry of ${name}${until ? ` ${formatRelativeTime(until, now)}` : ''}${lastFailure === undefined ? '' : `; failed ${failures === 1 ? 'once' : `${failures} times`}: ${lastFailure}`}`;
   }
 }
 

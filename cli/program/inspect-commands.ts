@@ -56,9 +56,11 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
         .option('--from <version>', 'start at this version', parsePositiveInteger)
         .option('--to <version>', 'end at this version', parsePositiveInteger)
         .option('-n, --limit <number>', 'list at most this many (default: the last 50)', parsePositiveInteger)
+        .option('--find <text>', 'only checkpoints with this text: a step, or a word such as crash or failed')
         .option('--all', 'list all checkpoints'),
     ),
     'waitstate history trip-42',
+    'waitstate history trip-42 --find crash',
     'waitstate history trip-42 --all --json | jq -c "[.version, .step, .bytes]"',
   ).action((run: string, options: HistoryOptions) =>
     runInSession(options, async (session) => (await import('../commands/history.ts')).history(session, run, options)),

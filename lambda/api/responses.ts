@@ -3,6 +3,7 @@ import { omitUndefined } from '../core/omit-undefined.ts';
 import { DEFAULT_DOCUMENT_BYTES, LISTED_DOCUMENT_BYTES, MAX_DOCUMENT_BYTES } from '../http/limits.ts';
 import type { ApprovalDocument } from '../operator/approval-document.ts';
 import type { DiffView, RunView } from '../operator/operator.ts';
+import type { TimelinePage } from '../operator/timeline-page.ts';
 import { truncateToBytes } from '../operator/truncated-document.ts';
 
 const truncateOptional = (doc: Doc | undefined, bytes: number): Doc | undefined =>
@@ -41,6 +42,12 @@ export const approvalsResponse = (approvals: readonly ApprovalDocument[]): objec
 /** The votes of an approval without comments and edits. */
 export const listedVotes = ({ votes }: Pick<ApprovalDocument, 'votes'>): ApprovalDocument['votes'] =>
   votes.map(({ by, as, answer, at, counts }) => ({ by, ...omitUndefined({ as }), answer, at, counts }));
+
+/** A part of a timeline, with the versions of checkpoints instead of the checkpoints. */
+export const timelineResponse = ({ spans, ...page }: TimelinePage): object => ({
+  ...page,
+  spans: spans.map(({ checkpoint, ...span }) => ({ ...span, ...(checkpoint && { version: checkpoint.version }) })),
+});
 
 const MAX_CHANGES = 500;
 

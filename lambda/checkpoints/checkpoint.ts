@@ -107,7 +107,12 @@ export interface RunSummary {
   readonly statusChange: { readonly version: number; readonly step?: string; readonly stepNumber: number };
   readonly createdAt: Date;
   readonly updatedAt: Date;
+  /** The checkpoint that the run was forked from, or at which its parent run started it. */
   readonly parent?: CheckpointId;
+  /** Whether the run is a fork of `parent`. If not, `parent` started it. */
+  readonly forked: boolean;
+  /** What it waits for, by kind and name: `signal seat, call billing`. Absent unless it is suspended. */
+  readonly waitsFor?: string;
   /** How long the run is kept after its last write; absent if it is kept forever. */
   readonly retention?: Duration;
   readonly encrypted: boolean;

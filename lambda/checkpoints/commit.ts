@@ -29,6 +29,7 @@ export type HeadChange = Partial<
     | 'requestedBy'
     | 'tags'
     | 'parent'
+    | 'forked'
     | 'retentionMs'
     | 'key'
     | 'shredded'

@@ -11,7 +11,7 @@ export type {
   ModelParameters,
   RunSummary,
 } from './checkpoint.ts';
-export type { HeadUpdate } from './commit.ts';
+export type { HeadChange } from './commit.ts';
 export {
   currentState,
   decodeOptions,
@@ -102,7 +102,7 @@ export {
 } from './payload.ts';
 export { checkLive, checkVersion, readLiveHead, readNewest } from './read-head.ts';
 export { retryOnConflict } from './retry-on-conflict.ts';
-export { damagedError } from './run-errors.ts';
+export { damagedError, runNotFound } from './run-errors.ts';
 export { findEarlierWrite, type SaveInput, save } from './save.ts';
 export { StaleVersionError } from './stale-version-error.ts';
 export { tryCommit } from './try-commit.ts';

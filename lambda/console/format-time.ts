@@ -18,6 +18,19 @@ function twoUnits(ms: number, large: number, largeName: string, small: number, s
   return `${Math.floor(ms / large).toLocaleString('en')} ${largeName}${rest > 0 ? ` ${rest} ${smallName}` : ''}`;
 }
 
+/** Formats a duration in one unit, where there is little room: `320 ms`, `4 s`, `2 d`. */
+export function formatShortDuration(milliseconds: number): string {
+  const [unit, name] = (
+    [
+      [DAY, 'd'],
+      [HOUR, 'h'],
+      [MINUTE, 'min'],
+      [SECOND, 's'],
+    ] as const
+  ).find(([each]) => milliseconds >= each) ?? [1, 'ms'];
+  return `${Math.round(milliseconds / unit).toLocaleString('en')} ${name}`;
+}
+
 /** Formats a time relative to now in one unit: `3 min ago`, `in 2 d`. */
 export function formatRelativeTime(moment: number, now: number): string {
   const away = Math.abs(now - moment);

@@ -1,5 +1,8 @@
+import type { RunSummary } from '../checkpoints/engine.ts';
 import type { ApprovalStatus } from '../core/approval.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
 import type { Status } from '../core/status.ts';
+import { waitsForChildren } from '../operator/describe-waits.ts';
 import { type Html, html } from './markup.ts';
 
 /** The color and shape of a status. */
@@ -37,5 +40,19 @@ export const statusLabel = (status: Status | ApprovalStatus): string => STATUS_S
 /** A status as a badge. */
 export function statusBadge(status: Status | ApprovalStatus): Html {
   const [tone, words] = STATUS_STYLES[status];
+  return badge(tone, words);
+}
+
+/** The status of a run as a badge: a run that waits only for child runs waits for no signal. */
+export function runStatusBadge({ status, waitsFor }: Pick<RunSummary, 'status' | 'waitsFor'>): Html {
+  const [tone] = STATUS_STYLES[status];
+  return badge(tone, runStatusLabel({ status, ...omitUndefined({ waitsFor }) }));
+}
+
+/** The status of a run in words, capitalized. */
+export const runStatusLabel = ({ status, waitsFor }: Pick<RunSummary, 'status' | 'waitsFor'>): string =>
+  status === 'WAITING_FOR_SIGNAL' && waitsForChildren(waitsFor) ? 'Waiting for a child run' : statusLabel(status);
+
+function badge(tone: Tone, words: string): Html {
   return html`<span class="badge ${tone}"><svg viewBox="0 0 16 16" aria-hidden="true">${SHAPES[tone]}</svg>${words}</span>`;
 }

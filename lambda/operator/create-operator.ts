@@ -18,6 +18,7 @@ import type { ForkInput, Operator } from './operator.ts';
 import { loadRunEvents } from './run-events.ts';
 import { loadRunView } from './run-view.ts';
 import { countRuns, loadRunsPage } from './runs-page.ts';
+import { loadTimelinePage } from './timeline-page.ts';
 
 /** Creates the operator of a runtime's tenant. It works without the code of the agents. */
 export function createOperator(base: Runtime): Operator {
@@ -30,6 +31,7 @@ export function createOperator(base: Runtime): Operator {
     run: async (run) => loadRunView(await forRun(run)),
     history: async (run, query = {}) => loadHistoryPage(await forRun(run), query),
     events: async (run, query = {}) => loadRunEvents(await forRun(run), query),
+    timeline: async (run, query = {}) => loadTimelinePage(await forRun(run), query),
     checkpoint: async (run, which) => loadCheckpointView(await forRun(run), which),
     diff: async (run, before, after) => loadDiffView(await forRun(run), before, after),
     payload: async (run, from, id) => loadPayload(await forRun(run), from, id),

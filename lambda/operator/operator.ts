@@ -21,6 +21,7 @@ import type { Evidence } from './evidence/evidence.ts';
 import type { Lineage } from './lineage.ts';
 import type { RecordedResultChanges } from './recorded-results.ts';
 import type { RunEventsPage, RunEventsQuery } from './run-events.ts';
+import type { TimelinePage, TimelineQuery } from './timeline-page.ts';
 
 /**
  * Reads and controls the runs of one tenant from outside, without the code of their agents. The API, the console and the
@@ -38,6 +39,8 @@ export interface Operator {
   history(run: string, query?: HistoryQuery): Promise<HistoryPage>;
   /** What happened in a run after a cursor: checkpoints, emitted events, and the output of running steps. */
   events(run: string, query?: RunEventsQuery): Promise<RunEventsPage>;
+  /** What a run did and when: its newest spans, or those before a version or with a text; and its total times. */
+  timeline(run: string, query?: TimelineQuery): Promise<TimelinePage>;
   /** A checkpoint; without a selector, the newest one. The same holds for `diff`. */
   checkpoint(run: string, which?: CheckpointSelector): Promise<CheckpointView>;
   diff(run: string, before: CheckpointSelector | undefined, after: CheckpointSelector | undefined): Promise<DiffView>;
@@ -146,6 +149,8 @@ export interface RunView extends RunSummary {
   readonly pendingApprovals: readonly string[];
   /** What it waits for: approvals, signals, timers, child runs, the next attempt of a step. */
   readonly waits: readonly Wait[];
+  /** The runs that it called, without those of earlier turns. */
+  readonly children: readonly ChildRun[];
   readonly input?: Doc;
   readonly result?: Doc;
   readonly error?: {
@@ -162,12 +167,23 @@ export interface RunView extends RunSummary {
   };
 }
 
+/** A run that another one called. */
+export interface ChildRun {
+  /** The operation that called it. */
+  readonly name: string;
+  readonly run: string;
+  readonly status: 'waiting' | 'succeeded' | 'failed';
+}
+
 /** What a run waits for. */
 export interface Wait {
   readonly kind: 'approval' | 'signal' | 'sleep' | 'call' | 'retry';
   /** The id of the approval, or the name of the signal, timer, child run or step. */
   readonly name: string;
   readonly until?: Date;
+  /** Why the last attempt of the step failed, and how many have failed. */
+  readonly lastFailure?: string;
+  readonly failures?: number;
 }
 
 export interface HistoryQuery extends HistoryOptions {

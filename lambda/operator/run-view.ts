@@ -2,7 +2,7 @@ import { type Doc, isFields, loadCheckpoint, partOf, type RunContext, toRunSumma
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
 import { hasSettled } from '../runtime/journal/entries.ts';
-import type { RunView, Wait } from './operator.ts';
+import type { ChildRun, RunView, Wait } from './operator.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -22,6 +22,7 @@ export async function loadRunView(at: RunContext): Promise<RunView> {
     deliveries: work?.deliveries ?? 0,
     pendingApprovals: work?.approvals ?? [],
     waits: [...entries].flatMap(toWaits),
+    children: [...entries].flatMap(toChildren),
     ...omitUndefined({
       step: loaded.record.meta.step ?? meta.step,
       lease: work?.lease && { by: work.lease.by, until: new Date(work.lease.until) },
@@ -49,8 +50,21 @@ function toWaits([id, entry]: readonly [id: string, entry: Entry]): readonly Wai
     case 'call':
       return [{ kind: 'call', name: String(entry.child ?? id) }];
     default:
-      return entry.retryAt === undefined ? [] : [{ kind: 'retry', name: id, ...until }];
+      return entry.retryAt === undefined ? [] : [{ kind: 'retry', name: id, ...until, ...toFailures(entry) }];
   }
+}
+
+const toFailures = ({ failures, lastFailure }: Entry): Pick<Wait, 'failures' | 'lastFailure'> =>
+  omitUndefined({
+    failures: typeof failures === 'number' ? failures : undefined,
+    lastFailure: typeof lastFailure === 'string' ? lastFailure : undefined,
+  });
+
+/** The run that a journal entry called. */
+function toChildren([name, entry]: readonly [id: string, entry: Entry]): readonly ChildRun[] {
+  if (entry.kind !== 'call' || typeof entry.child !== 'string') return [];
+  const status = Object.hasOwn(entry, 'error') ? 'failed' : hasSettled(entry) ? 'succeeded' : 'waiting';
+  return [{ name, run: entry.child, status }];
 }
 
 function toRunError({ error, failedOperations, notUndone }: Entry): NonNullable<RunView['error']> {

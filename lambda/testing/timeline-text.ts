@@ -4,7 +4,7 @@ import { hasEnded } from '../core/status.ts';
 import { createOperator } from '../operator/create-operator.ts';
 import type { Operator, RunView, Wait } from '../operator/operator.ts';
 import { diffRecordedResults, listRecordedResults, type RecordedResult } from '../operator/recorded-results.ts';
-import { buildTimeline, describeStatus, type Span } from '../operator/timeline.ts';
+import { buildTimeline, type Span } from '../operator/timeline.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
 // The text has at most 40 lines. Of a long run, its first and its last checkpoints are shown.
@@ -77,13 +77,9 @@ function checkpointLine(span: Span, changes: readonly RecordedResult[]): string 
 }
 
 /** What happened at a checkpoint, apart from the results that it recorded. */
-function eventText({ kind, label, checkpoint, status }: Span): string {
+function eventText({ kind, label, checkpoint }: Span): string {
   if (checkpoint?.kind === 'claim')
-    return kind === 'crash'
-      ? 'claim after a crash'
-      : kind === 'waiting'
-        ? `claim after ${describeStatus(status)}`
-        : 'claim';
+    return kind === 'crash' ? 'claim after a crash' : kind === 'waiting' ? `claim after ${label}` : 'claim';
   if (kind === 'queued' || kind === 'change' || label.startsWith('undo ') || label === 'update') return label;
   return '';
 }

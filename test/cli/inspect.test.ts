@@ -92,10 +92,10 @@ describe('waitstate show', () => {
     expect(text).toMatch(/^trip-42 {2}WAITING_FOR_SIGNAL\n/);
     expect(text).toMatch(/waits for {2}signal departed/);
     expect(text).toMatch(/ 3 {2}search flights +█+ +1\.4s/);
-    expect(text).toMatch(/waiting for approval +░┄+░ +5h/);
-    expect(text).toMatch(/✗ crash +╳+ +2\.3s/);
+    expect(text).toMatch(/waiting for approval book +░┄+░ +5h/);
+    expect(text).toMatch(/✗ lost to a crash +╳+ +2\.3s/);
     expect(text).toMatch(/! book seat failed +▓+ +800ms/);
-    expect(text).toMatch(/waiting for signal … +░┄+░ +10h/);
+    expect(text).toMatch(/waiting for signal depar… +░┄+░ +10h/);
     expect(text).toMatch(/█ worked [\d.]+s {3}░ waited 15h .*▓ 1 failed attempt 800ms.*╳ 1 crash 2\.3s/);
     expect(text).toContain(`waitstate signal trip-42 departed '…'`);
   });
@@ -115,7 +115,7 @@ describe('waitstate show', () => {
     await world.skip({ hours: 3 });
     await world.run('trip-41').rewind(2);
     const text = stripVTControlCharacters((await command(['show', 'trip-41'], { columns: 80 })).out);
-    expect(text).toMatch(/\n +waiting for approval +░┄+░ +8h( 1m)?\n +5 {2}rewind +◆\n/);
+    expect(text).toMatch(/\n +5 {2}waiting for approval book +░┄+░ +8h( 1m)?\n +5 {2}rewind +◆\n/);
     expect(text).toMatch(/░ waited 8h/);
   });
 
@@ -177,7 +177,7 @@ describe('waitstate show', () => {
     const run = await world.start({ prompt: 'Be kind.' }, { id: 'long' });
     for (let i = 0; i < 12; i++) await run.signal('message', `hello ${i}`);
     const command = runIn(folder);
-    expect((await command(['show', 'long'])).out).toMatch(/… \d+ earlier rows; use --all to see them/);
+    expect((await command(['show', 'long'])).out).toMatch(/… \d+ earlier checkpoints; use --all to see them/);
     const all = (await command(['show', 'long', '--all'])).out;
     expect(all).not.toContain('earlier');
     expect(all.match(/turn \d+\/answer/g)).toHaveLength(12);
@@ -197,8 +197,8 @@ describe('waitstate history', () => {
   it('uses the labels of the timeline, wherever the list starts', async () => {
     const { command } = await scene();
     const { out } = await command(['history', 'trip-42']);
-    expect(out).toMatch(/\n *2 +ready +RUNNING/);
-    expect(out).toMatch(/✗ crash/);
+    expect(out).toMatch(/\n *2 +queued +RUNNING/);
+    expect(out).toMatch(/✗ lost to a crash/);
     expect(out).not.toContain('claim');
     const line = (text: string, version: number) =>
       text.split('\n').find((each) => each.startsWith(`${version} `.padStart(3)));
@@ -209,6 +209,15 @@ describe('waitstate history', () => {
       expect(from.out.split('\n')[1]?.replace(/ +/g, ' ').trim()).toContain(step.replace(/ +/g, ' ').trim());
     }
     expect((await command(['history', 'trip-42', '-n', '1', '--json'])).json()).toHaveLength(1);
+  });
+
+  it('finds the checkpoints with a text', async () => {
+    const { command } = await scene();
+    const { out, err } = await command(['history', 'trip-42', '--find', 'CRASH']);
+    expect(out).toMatch(/\n *6 +✗ lost to a crash/);
+    expect(out.trim().split('\n')).toHaveLength(2);
+    expect(err).toMatch(/Searched checkpoints 1 to 11\./);
+    expect((await command(['history', 'trip-42', '--find', 'book seat', '--json'])).json()).toHaveLength(2);
   });
 
   it('lists the last checkpoints, or those from a version', async () => {

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import type { CheckpointSummary } from '../../lambda/checkpoints/checkpoint.ts';
+import { prune } from '../../lambda/checkpoints/operations/operations.ts';
 import { agent, FatalError, RetryableError } from '../../lambda/index.ts';
-import { buildTimeline } from '../../lambda/operator/timeline.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
+import { buildTimeline, type Span } from '../../lambda/operator/timeline.ts';
 import { testAgents } from '../../lambda/testing.ts';
 
-const seconds = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1000;
+const describeSpan = ({ kind, label, from, to }: Pick<Span, 'kind' | 'label' | 'from' | 'to'>) =>
+  `${kind} ${label} ${(to.getTime() - from.getTime()) / 1000}`;
 
 describe('a timeline', () => {
   it('distinguishes steps, failed attempts, waits, crashes and the end', async () => {
@@ -27,16 +31,16 @@ describe('a timeline', () => {
     await world.skip({ hours: 2 });
     await run.approve('book');
     const { spans, totals, crashes, failures } = buildTimeline(await run.checkpoints());
-    expect(spans.map(({ kind, label, from, to }) => `${kind} ${label} ${seconds(from, to)}`)).toEqual([
+    expect(spans.map(describeSpan)).toEqual([
       'queued start 0',
-      'queued ready 0',
+      'queued queued 0',
       'failure search 0',
-      'step sleeping 0',
-      'waiting sleeping 300',
+      'step suspended 0',
+      'waiting waiting for next attempt of search 300',
       'step search 0',
       'step book 0',
-      'waiting waiting for approval 7200',
-      'crash crash 0',
+      'waiting waiting for approval book 7200',
+      'crash lost to a crash 0',
       'step pay 0',
       'step ending 0',
       'step undo pay 0',
@@ -61,11 +65,182 @@ describe('a timeline', () => {
     const { spans } = buildTimeline(await run.checkpoints());
     expect(spans.map(({ label }) => label)).toEqual([
       'start',
-      'ready',
+      'queued',
       'search[0]/train, search[1]/flight, search[2]/ferry',
       'sleep nap',
       'succeeded',
     ]);
+    expect(spans.find(({ label }) => label === 'sleep nap')).toMatchObject({ kind: 'waiting' });
+  });
+
+  it('says what a run waits for: a timer, a signal, or a child run', async () => {
+    const billing = agent({ name: 'billing', run: (ctx) => ctx.waitForSignal('paid') });
+    const orders = agent({
+      name: 'orders',
+      async run(ctx) {
+        await ctx.sleep('cool off', { hours: 1 });
+        await ctx.call(billing, null);
+        await ctx.all('both', [
+          (branch) => branch.waitForSignal('packed'),
+          (branch) => branch.sleep('night', { hours: 8 }),
+        ]);
+      },
+    });
+    const world = testAgents(orders, { agents: [billing] });
+    const run = await world.start(null, { id: 'order' });
+    await world.skip({ hours: 1 });
+    await world.skip({ hours: 2 });
+    await world.run('order.billing').signal('paid');
+    await world.skip({ hours: 8 });
+    await run.signal('packed');
+    const waits = buildTimeline(await run.checkpoints()).spans.filter(({ kind }) => kind === 'waiting');
+    expect(waits.map(describeSpan)).toEqual([
+      'waiting sleep cool off 3600',
+      'waiting waiting for child run billing 7200',
+      'waiting waiting for signal both[0]/packed, timer both[1]/night 28800',
+      'waiting waiting for signal both[0]/packed 0',
+    ]);
+  });
+
+  it('names what a checkpoint without a step records, and calls only an update an update', async () => {
+    const notes = agent({
+      name: 'notes',
+      state: { initial: () => ({ count: 0 }) },
+      async run(ctx) {
+        await ctx.now();
+        await ctx.checkpoint('first');
+        await ctx.update((draft) => {
+          draft.count += 1;
+        });
+        await ctx.step('pay', () => 1, { atMostOnce: true });
+        await ctx.all('some', [(branch) => branch.step('a', () => 1), (branch) => branch.waitForSignal('never')], {
+          minSuccessful: 1,
+        });
+      },
+    });
+    const run = await testAgents(notes).start({});
+    expect(buildTimeline(await run.checkpoints()).spans.map(({ label }) => label)).toEqual([
+      'start',
+      'queued',
+      'now',
+      'checkpoint',
+      'update',
+      'start of pay',
+      'pay',
+      'some[0]/a',
+      'end of some',
+      'succeeded',
+    ]);
+  });
+
+  it('counts no time after the end of a run, so that a later prune, rewind or retry does not add to its totals', async () => {
+    let isClosed = true;
+    const parcels = agent({
+      name: 'parcels',
+      async run(ctx) {
+        await ctx.waitForSignal('go');
+        await ctx.step('deliver', () => {
+          if (isClosed) throw new FatalError('The road is closed.');
+        });
+      },
+    });
+    const world = testAgents(parcels);
+    const run = await world.start({}, { id: 'parcel' });
+    await world.skip({ hours: 1 });
+    await run.signal('go');
+    const before = buildTimeline(await run.checkpoints()).totals;
+    expect(before).toMatchObject({ waiting: 3_600_000, change: 0 });
+    await world.skip({ days: 3 });
+    isClosed = false;
+    await run.retry();
+    await world.skip({ days: 4 });
+    await run.rewind(3);
+    await world.skip({ days: 5 });
+    await prune(await world.agent.runtime.contexts.forRun('parcel'), { keepLast: 1 });
+    const operator = createOperator(world.agent.runtime);
+    const { spans, totals } = await operator.timeline('parcel');
+    expect(spans.filter(({ kind }) => kind === 'change').map(describeSpan)).toEqual([
+      'change retry 0',
+      'change rewind 0',
+      'change prune 0',
+    ]);
+    expect(totals).toEqual(before);
+    expect((await operator.timeline('parcel', { limit: 2 })).totals).toEqual(before);
+  });
+
+  it('counts the time before a cancel as the wait that it ended', async () => {
+    const slow = agent({ name: 'slow', run: (ctx) => ctx.waitForSignal('go') });
+    const world = testAgents(slow);
+    const run = await world.start({});
+    await world.skip({ hours: 1 });
+    await run.cancel('Enough.');
+    expect(
+      buildTimeline(await run.checkpoints())
+        .spans.map(describeSpan)
+        .slice(-2),
+    ).toEqual(['waiting waiting for signal go 3600', 'change cancel 0']);
+  });
+
+  it('calls a failure before the first step failed, and a timeout timed out', async () => {
+    const strict = agent({
+      name: 'strict',
+      timeout: { minutes: 5 },
+      input: z.object({ to: z.string() }),
+      run: (ctx) => ctx.waitForSignal('go'),
+    });
+    const world = testAgents(strict);
+    const operator = createOperator(world.agent.runtime);
+    await operator.start({ agent: 'strict', input: { to: 5 }, id: 'wrong' });
+    await operator.start({ agent: 'strict', input: { to: 'Lisbon' }, id: 'late' });
+    await world.skip({ minutes: 10 });
+    const labels = async (run: string) =>
+      buildTimeline(await world.run(run).checkpoints()).spans.map(({ kind, label }) => `${kind} ${label}`);
+    expect(await labels('wrong')).toEqual(['queued start', 'change failed']);
+    expect((await labels('late')).slice(-2)).toEqual(['waiting waiting for signal go', 'change timed out']);
+  });
+
+  it('gives each of the steps that ran side by side its own time', async () => {
+    let wait = (_: number): Promise<void> => Promise.resolve();
+    const trips = agent({
+      name: 'trips',
+      async run(ctx) {
+        await ctx.all('search', [
+          async (branch) => {
+            await branch.step('train', () => wait(100));
+            await branch.step('seat', () => wait(250));
+          },
+          (branch) => branch.step('flight', () => wait(400)),
+        ]);
+      },
+    });
+    const world = testAgents(trips);
+    wait = (milliseconds) => world.clock.sleep(milliseconds);
+    const run = await world.start({});
+    const { spans } = buildTimeline(await run.checkpoints());
+    const working = spans.filter(({ label }) => label.startsWith('search'));
+    expect(working.map(describeSpan)).toEqual([
+      'step search[0]/train 0.1',
+      'step search[0]/seat 0.25',
+      'step search[1]/flight 0.05',
+    ]);
+    expect(working.flatMap(({ parts = [] }) => parts.map(describeSpan))).toEqual(['step search[1]/flight 0.4']);
+  });
+
+  it('shows the wait for a retry apart from the attempt', async () => {
+    let tries = 0;
+    const flaky = agent({
+      name: 'flaky',
+      run: (ctx) =>
+        ctx.step('search', () => {
+          if (tries++ === 0) throw new RetryableError('busy', { retryAfter: { seconds: 5 } });
+        }),
+    });
+    const run = await testAgents(flaky).start({});
+    expect(
+      buildTimeline(await run.checkpoints())
+        .spans.map(describeSpan)
+        .slice(2, 5),
+    ).toEqual(['failure search 0', 'waiting waiting for next attempt of search 5', 'step search 0']);
   });
 
   it('counts the steps that do not fit into the label', async () => {
@@ -91,10 +266,16 @@ describe('a timeline', () => {
   });
 
   it('extends to the present until the run has ended', () => {
-    const waiting = buildTimeline([at(0, 1, { status: 'WAITING_FOR_APPROVAL' })], new Date(600_000));
+    const waiting = buildTimeline([at(0, 1, { status: 'WAITING_FOR_APPROVAL' })], { now: new Date(600_000) });
     expect(waiting.spans.at(-1)).toMatchObject({ kind: 'waiting', to: new Date(600_000) });
     expect(waiting.spans.at(-1)).not.toHaveProperty('checkpoint');
-    expect(buildTimeline([at(0, 1, { status: 'SUCCEEDED' })], new Date(600_000)).spans).toHaveLength(1);
+    expect(buildTimeline([at(0, 1, { status: 'SUCCEEDED' })], { now: new Date(600_000) }).spans).toHaveLength(1);
+  });
+
+  it('is queued since an event woke the run', () => {
+    const woken = { now: new Date(600_000), status: 'READY', updatedAt: new Date(480_000) } as const;
+    const { spans } = buildTimeline([at(0, 1, {}), at(1, 2, { status: 'SLEEPING' })], woken);
+    expect(spans.slice(-2).map(describeSpan)).toEqual(['waiting sleeping 420', 'queued queued 120']);
   });
 
   it('begins after the first checkpoint if it covers a part of a run', () => {
@@ -111,6 +292,7 @@ describe('a timeline', () => {
   it('names changes from outside', () => {
     const kinds = ['rewind', 'undo', 'cancel', 'retry', 'prune'] as const;
     const { spans } = buildTimeline([at(0, 1, {}), ...kinds.map((kind, i) => at(i, i + 2, { kind }))]);
-    expect(spans.slice(1).map(({ kind, label }) => [kind, label])).toEqual(kinds.map((kind) => ['change', kind]));
+    const changes = spans.filter(({ kind }) => kind === 'change');
+    expect(changes.map(({ label }) => label)).toEqual(kinds);
   });
 });

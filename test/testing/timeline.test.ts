@@ -37,7 +37,7 @@ Run "r" of agent "shop" is WAITING_FOR_APPROVAL at 2026-01-01 00:05:00.000 UTC.
      2  2026-01-01 00:00:00.000  RUNNING               claim
      3  2026-01-01 00:00:00.000  RUNNING               step price failed, to be retried: busy
      4  2026-01-01 00:00:00.000  SLEEPING
-     5  2026-01-01 00:05:00.000  RUNNING               claim after sleeping
+     5  2026-01-01 00:05:00.000  RUNNING               claim after waiting for next attempt of price
      6  2026-01-01 00:05:00.000  RUNNING               step price → 12
      7  2026-01-01 00:05:00.000  WAITING_FOR_APPROVAL  approval buy waits
 It waits for:

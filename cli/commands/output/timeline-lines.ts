@@ -1,5 +1,6 @@
-import { isWaiting } from '../../../lambda/core/status.ts';
-import { describeStatus, type Span, type SpanKind, type Timeline } from '../../../lambda/operator/timeline.ts';
+import type { Span, SpanKind } from '../../../lambda/operator/timeline.ts';
+import { durationMs, isIdle, layoutTimeline } from '../../../lambda/operator/timeline-layout.ts';
+import type { TimelinePage } from '../../../lambda/operator/timeline-page.ts';
 import {
   dim,
   type Line,
@@ -25,67 +26,62 @@ const BAR_STYLES: Readonly<Record<SpanKind, { readonly fill: string; readonly st
   change: { fill: '◆', style: 'magenta' },
 };
 
-/** One row of the drawing. */
-interface Row {
-  readonly kind: SpanKind;
+/** One row of the drawing, and where its bar is on an axis from 0 to 1. */
+interface Row extends Pick<Span, 'kind' | 'from' | 'to'> {
   readonly label: string;
-  readonly milliseconds: number;
   /** The checkpoint that ended it. */
   readonly version?: number;
+  readonly start: number;
+  readonly width: number;
+  readonly isFolded: boolean;
 }
 
-// Waits take days where steps take seconds. The longest waits are folded until the others are at most this share of the
-// time that is drawn to scale.
-const MAX_IDLE_SHARE = 1 / 2;
-// A folded wait has a fixed width, and all of them together have at most this share of the drawing.
+/** The width of a folded wait, in columns. */
 const FOLDED_WIDTH = 4;
-const MAX_FOLDED_SHARE = 1 / 3;
 
 /** Draws a timeline: a row with a bar for each span, and the total times below. */
-export function timelineLines(timeline: Timeline, columns: number, maxRows: number): readonly Line[] {
-  const all = timeline.spans.flatMap(toRows);
-  const rows = all.slice(-maxRows);
-  const hiddenCount = all.length - rows.length;
+export function timelineLines(timeline: TimelinePage, columns: number, maxRows: number): readonly Line[] {
   const width = Math.min(columns, 120);
-  const numbers = Math.max(...rows.map(({ version = '' }) => String(version).length), 1);
-  const labels = Math.min(
-    Math.max(...rows.map(({ label }) => lineWidth(label))),
-    Math.max(10, Math.floor(width * 0.32)),
-  );
-  const lengths = Math.max(...rows.map((row) => durationText(row).length));
+  const labelOf = (spans: readonly Span[]) => Math.max(...spans.map((span) => lineWidth(spanLabel(span))), 5);
+  const spans = timeline.spans.slice(-maxRows);
+  const numbers = String(timeline.last).length;
+  const labels = Math.min(labelOf(spans), Math.max(10, Math.floor(width * 0.32)));
+  const lengths = Math.max(...spans.map((span) => durationText(span).length), 1);
   const room = Math.max(4, width - numbers - labels - lengths - 8);
-  const bars = drawBars(rows, room);
-  const lines = rows.map((row, i): Line => {
+  const rows = toRows(spans, FOLDED_WIDTH / room);
+  const lines = rows.map((row): Line => {
     const { kind, label, version = '' } = row;
     const length = durationText(row);
     const cells: readonly Line[] = [
       pad(dim(String(version)), numbers, 'right'),
       ' ',
       pad(styled(kind === 'step' ? [] : BAR_STYLES[kind].style, label), labels),
-      pad(bars[i] ?? '', room),
+      pad(drawBar(row, room), room),
       pad(isIdle(row) ? dim(length) : length, lengths, 'right'),
     ];
     return ['  ', ...cells.flatMap((cell, column) => [...(column > 0 && cell !== ' ' ? [' '] : []), ...toSpans(cell)])];
   });
+  const earlier = (spans[0]?.checkpoint?.version ?? 1) - 1;
   return [
-    ...(hiddenCount > 0 ? [dim(`  … ${pluralize(hiddenCount, 'earlier row')}; use --all to see them`)] : []),
+    ...(earlier > 0 ? [dim(`  … ${pluralize(earlier, 'earlier checkpoint')}; use --all to see them`)] : []),
     ...lines.map((line) => truncate(trimLineEnd(line), width)),
-    ...totalLines(all, timeline, width),
+    ...totalLines(timeline, width),
   ];
 }
 
-/** The rows of a span. A change from outside is a moment without duration; the wait before it is a separate row. */
-function toRows(span: Span): readonly Row[] {
-  const { kind, from, to, status, checkpoint } = span;
-  const row = { kind, label: spanLabel(span), milliseconds: to.getTime() - from.getTime() };
-  const ended = checkpoint ? { ...row, version: checkpoint.version } : row;
-  if (kind !== 'change' || !(isWaiting(status) || status === 'READY')) return [ended];
-  const wait = {
-    ...row,
-    kind: isWaiting(status) ? 'waiting' : 'queued',
-    label: describeStatus(status),
-  } as const;
-  return [...(row.milliseconds > 0 ? [wait] : []), { ...ended, milliseconds: 0 }];
+/** The rows of spans: one for each, or one for each of the operations that ran side by side. */
+function toRows(spans: readonly Span[], foldedWidth: number): readonly Row[] {
+  const { places, placeOf } = layoutTimeline(spans, foldedWidth);
+  return spans.flatMap((span, i): readonly Row[] => {
+    const { from: start, width, isFolded } = places[i] ?? { from: 0, width: 0, isFolded: false };
+    const version = span.checkpoint && { version: span.checkpoint.version };
+    if (!span.parts) return [{ ...span, label: spanLabel(span), ...version, start, width, isFolded }];
+    return span.parts.map((part) => {
+      const begin = placeOf(part.from);
+      const label = `${MARKS[part.kind] ?? ''}${part.label}`;
+      return { ...part, label, ...version, start: begin, width: placeOf(part.to) - begin, isFolded: false };
+    });
+  });
 }
 
 const MARKS: { readonly [K in SpanKind]?: string } = { crash: '✗ ', failure: '! ' };
@@ -97,53 +93,25 @@ export function spanLabel({ kind, label, checkpoint, status }: Span): string {
   return `${mark}${label}${kind === 'failure' ? ' failed' : ''}${checkpoint ? '' : ' …'}`;
 }
 
-/** Whether the run did nothing in this time; before a change that reopens a run, the run had ended. */
-const isIdle = ({ kind }: Row): boolean => kind === 'waiting' || kind === 'queued' || kind === 'change';
+const durationText = (span: Pick<Span, 'kind' | 'from' | 'to'>): string =>
+  durationMs(span) === 0 && span.kind !== 'step' ? '' : formatDuration(durationMs(span));
 
-const durationText = ({ kind, milliseconds }: Row): string =>
-  milliseconds === 0 && kind !== 'step' ? '' : formatDuration(milliseconds);
-
-/** Draws the bar of each row to scale, starting where the previous one ends. Long waits are folded. */
-function drawBars(rows: readonly Row[], room: number): readonly Line[] {
-  const folded = longWaits(rows);
-  const foldedWidth = Math.min(FOLDED_WIDTH, (room * MAX_FOLDED_SHARE) / Math.max(1, folded.size));
-  const scale = (room - foldedWidth * folded.size) / (sum(rows.filter((row) => !folded.has(row))) || 1);
-  let end = 0;
-  return rows.map((row): Line => {
-    const width = folded.has(row) ? foldedWidth : row.milliseconds * scale;
-    const from = Math.min(room - 1, Math.floor(end));
-    end += width;
-    const to = Math.min(room, Math.max(from + 1, Math.round(end)));
-    const { fill, style } = BAR_STYLES[row.kind];
-    if (row.kind === 'change') return [' '.repeat(to - 1), styled(style, fill)];
-    const isThin = row.kind === 'step' && width < 0.5;
-    const bar = folded.has(row) ? foldedBar(fill, to - from) : fill.repeat(to - from);
-    return [' '.repeat(from), styled(style, isThin ? '▏' : bar)];
-  });
-}
-
-/** The waits to fold. Without any other time, nothing is folded. */
-function longWaits(rows: readonly Row[]): ReadonlySet<Row> {
-  const waits = rows.filter(isIdle).toSorted((a, b) => b.milliseconds - a.milliseconds);
-  const folded = new Set<Row>();
-  let idleMs = sum(waits);
-  const activeMs = sum(rows) - idleMs;
-  if (activeMs === 0) return folded;
-  for (const wait of waits) {
-    if (idleMs <= (activeMs * MAX_IDLE_SHARE) / (1 - MAX_IDLE_SHARE)) break;
-    folded.add(wait);
-    idleMs -= wait.milliseconds;
-  }
-  return folded;
+/** Draws the bar of a row to scale, at its place. A long wait is folded, and a change is a moment. */
+function drawBar({ kind, start, width, isFolded }: Row, room: number): Line {
+  const from = Math.min(room - 1, Math.floor(start * room));
+  const to = Math.min(room, Math.max(from + 1, Math.round((start + width) * room)));
+  const { fill, style } = BAR_STYLES[kind];
+  if (kind === 'change') return [' '.repeat(from), styled(style, fill)];
+  const isThin = kind === 'step' && width * room < 0.5;
+  const bar = isFolded ? foldedBar(fill, to - from) : fill.repeat(to - from);
+  return [' '.repeat(from), styled(style, isThin ? '▏' : bar)];
 }
 
 const foldedBar = (fill: string, width: number): string =>
   width < 3 ? '┄'.repeat(width) : `${fill}${'┄'.repeat(width - 2)}${fill}`;
 
-const sum = (rows: readonly Row[]): number => rows.reduce((total, { milliseconds }) => total + milliseconds, 0);
-
-function totalLines(rows: readonly Row[], { crashes, failures }: Timeline, width: number): readonly Line[] {
-  const took = (kind: SpanKind) => sum(rows.filter((row) => row.kind === kind));
+function totalLines({ totals, crashes, failures, isWhole }: TimelinePage, width: number): readonly Line[] {
+  const took = (kind: SpanKind) => totals[kind];
   const parts: readonly (readonly [SpanKind, string])[] = [
     ['step', `worked ${formatDuration(took('step'))}`],
     ...(took('waiting') > 0 ? [['waiting', `waited ${formatDuration(took('waiting'))}`] as const] : []),
@@ -155,7 +123,7 @@ function totalLines(rows: readonly Row[], { crashes, failures }: Timeline, width
       ? [['crash', `${pluralize(crashes, 'crash', 'crashes')} ${formatDuration(took('crash'))}`] as const]
       : []),
   ];
-  const lines: TextSpan[][] = [['  ']];
+  const lines: TextSpan[][] = [['  ', ...(isWhole ? [] : [dim('of these: ')])]];
   for (const [kind, text] of parts) {
     const piece = [styled(BAR_STYLES[kind].style, BAR_STYLES[kind].fill), ` ${text}`];
     const line = lines.at(-1) ?? [];

@@ -239,6 +239,8 @@ export interface RunSummary {
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly parent?: CheckpointId;
+  readonly forked: boolean;
+  readonly waitsFor?: string;
   readonly retention?: Duration;
   readonly encrypted: boolean;
   readonly shredded: boolean;

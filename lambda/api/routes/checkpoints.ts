@@ -7,9 +7,9 @@ import { HttpError } from '../../http/problem.ts';
 import { VIEW_ROLES } from '../../http/roles.ts';
 import { truncateDocument } from '../../operator/truncated-document.ts';
 import { DOWNLOAD_RESPONSES, downloadPayload } from '../download.ts';
-import { diffResponse } from '../responses.ts';
+import { diffResponse, timelineResponse } from '../responses.ts';
 import { type Route, route } from '../route.ts';
-import { Checkpoint, CheckpointsPage, Difference } from '../schemas/checkpoints.ts';
+import { Checkpoint, CheckpointsPage, Difference, TimelinePage } from '../schemas/checkpoints.ts';
 import { Name, PayloadId, runParams, Version } from '../schemas/values.ts';
 
 const Selector = z
@@ -40,6 +40,30 @@ export const CHECKPOINT_ROUTES: readonly Route[] = [
     handle: async ({ operator, params: { run }, query }) => ({
       status: 200,
       json: await operator.history(run, omitUndefined(query)),
+    }),
+  }),
+
+  route({
+    method: 'GET',
+    path: '/api/runs/{run}/timeline',
+    access: VIEW_ROLES,
+    name: 'getTimeline',
+    params: runParams,
+    summary: 'Get what a run did and when, newest part first, and its total times',
+    query: z.strictObject({
+      to: Version.optional().describe('The newest version'),
+      limit: z.int().min(1).max(1000).optional().describe('The most checkpoints; 50 by default'),
+      find: z
+        .string()
+        .max(200)
+        .optional()
+        .describe('Only spans with this text: a step, a status, or a word such as `crash` or `failed`'),
+    }),
+    responses: { 200: { description: 'A part of the timeline', schema: TimelinePage } },
+    problems: [404, 410],
+    handle: async ({ operator, params: { run }, query }) => ({
+      status: 200,
+      json: timelineResponse(await operator.timeline(run, omitUndefined(query))),
     }),
   }),
 

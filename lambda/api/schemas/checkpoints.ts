@@ -33,6 +33,34 @@ export const CheckpointsPage = namedSchema(
   }),
 );
 
+const SpanPart = {
+  kind: z.enum(['step', 'failure', 'queued', 'waiting', 'crash', 'change']),
+  label: z.string(),
+  from: Timestamp,
+  to: Timestamp,
+};
+
+export const TimelinePage = namedSchema(
+  'TimelinePage',
+  z.strictObject({
+    spans: z.array(
+      z.strictObject({
+        ...SpanPart,
+        status: StatusName,
+        version: z.int().optional().describe('The checkpoint that ended the span; absent for the current one'),
+        parts: z.array(z.strictObject(SpanPart)).optional().describe('Operations that ran side by side'),
+      }),
+    ),
+    totals: z.record(SpanPart.kind, z.int()).describe('The milliseconds of each kind of span'),
+    crashes: z.int(),
+    failures: z.int(),
+    first: z.int().describe('The oldest version that was read'),
+    last: z.int().describe('The newest version that was read'),
+    isWhole: z.boolean().describe('Whether the totals are of the whole run; otherwise they are of this page'),
+    next: z.int().optional().describe('Pass it as `to` to get the page before'),
+  }),
+);
+
 const PayloadRef = namedSchema(
   'PayloadRef',
   z.strictObject({

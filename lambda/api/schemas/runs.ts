@@ -15,7 +15,12 @@ const summary = {
     .describe('The checkpoint at which the status last changed'),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-  parent: CheckpointId.optional(),
+  parent: CheckpointId.optional().describe('Where the run was forked, or which run started it'),
+  forked: z.boolean().describe('Whether it is a fork of `parent`'),
+  waitsFor: z
+    .string()
+    .optional()
+    .describe('What a suspended run waits for, by kind and name: `signal seat, call billing`'),
   retention: Duration.optional(),
   encrypted: z.boolean(),
   shredded: z.boolean(),
@@ -41,6 +46,17 @@ const Wait = namedSchema(
     kind: z.enum(['approval', 'signal', 'sleep', 'call', 'retry']),
     name: z.string(),
     until: Timestamp.optional(),
+    lastFailure: z.string().optional().describe('Why the last attempt of the step failed'),
+    failures: z.int().optional().describe('How many attempts have failed'),
+  }),
+);
+
+const ChildRun = namedSchema(
+  'ChildRun',
+  z.strictObject({
+    name: z.string().describe('The operation that called it'),
+    run: z.string(),
+    status: z.enum(['waiting', 'succeeded', 'failed']),
   }),
 );
 
@@ -59,6 +75,7 @@ export const Run = namedSchema(
     parkedReason: z.string().optional().describe('Why it cannot resume with the deployed code'),
     pendingApprovals: StringList,
     waits: z.array(Wait),
+    children: z.array(ChildRun).describe('The runs that it called, without those of earlier turns'),
     input: Document.optional(),
     result: Document.optional(),
     error: z

@@ -96,6 +96,8 @@ export interface HeadMeta {
   readonly requestedBy?: Person | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly parent?: CheckpointId | undefined;
+  /** Whether the run is a fork of its parent, and was not started by it. */
+  readonly forked?: true | undefined;
   readonly retentionMs?: number | undefined;
   readonly key?: WrappedKey | undefined;
   readonly shredded?: true | undefined;
@@ -139,6 +141,10 @@ export interface RuntimeMeta {
   readonly suspended?: true | undefined;
   /** Why the run cannot continue with the deployed code. */
   readonly parkedReason?: string | undefined;
+  /** What a suspended run waits for: `signal seat, call billing`. */
+  readonly waits?: string | undefined;
+  /** The milliseconds of each activity so far, by position; see `spent.ts` of the runtime. */
+  readonly spent?: readonly number[] | undefined;
 }
 
 /** The checkpoint of a name, and the anchor that is needed to load it. */

@@ -157,6 +157,7 @@ export function toRunSummary(partition: string, head: HeadMeta): RunSummary {
     statusChange: { version, stepNumber, ...omitUndefined({ step }) },
     createdAt: new Date(head.createdAt),
     updatedAt: new Date(head.updatedAt),
+    forked: head.forked === true,
     encrypted: shredded || head.key !== undefined,
     shredded,
     ...omitUndefined({
@@ -164,6 +165,7 @@ export function toRunSummary(partition: string, head: HeadMeta): RunSummary {
       owner,
       requestedBy,
       parent,
+      waitsFor: head.work?.waits,
       retention: retentionMs === undefined ? undefined : toDuration(retentionMs),
     }),
   };

@@ -82,6 +82,7 @@ export async function fork<State>(
     requestedBy: sourceHead.requestedBy ?? options.requestedBy,
     tags: options.tags ?? sourceHead.tags,
     retentionMs: toRetentionMs(options.retention) ?? sourceHead.retentionMs ?? to.retentionMs,
+    forked: true as const,
     work: durable?.work,
   };
   const base = await createBase(to, head.owner);

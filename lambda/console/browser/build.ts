@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { durationStyles } from '../run/duration-class.ts';
+import { placeStyles } from '../run/place-class.ts';
 
 const localPath = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
@@ -18,7 +19,9 @@ interface BuiltAsset {
 export const buildAssets = (): Promise<readonly BuiltAsset[]> =>
   Promise.all([
     bundle('main.ts').then((body) => toAsset('script', 'js', 'text/javascript; charset=utf-8', body)),
-    bundle('console.css').then((body) => toAsset('style', 'css', 'text/css; charset=utf-8', body + durationStyles())),
+    bundle('console.css').then((body) =>
+      toAsset('style', 'css', 'text/css; charset=utf-8', body + durationStyles() + placeStyles()),
+    ),
     readFile(localPath('waitstate.svg'), 'utf8').then((body) => toAsset('icon', 'svg', 'image/svg+xml', body.trim())),
   ]);
 

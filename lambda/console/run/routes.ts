@@ -7,7 +7,7 @@ import type { Caller } from '../../http/caller.ts';
 import { HttpError } from '../../http/problem.ts';
 import type { ApiEnv } from '../../http/request-variables.ts';
 import { OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
-import type { Operator, RunView } from '../../operator/operator.ts';
+import type { Operator } from '../../operator/operator.ts';
 import { listRecordedResults } from '../../operator/recorded-results.ts';
 import { toEditableJson } from '../json-editor.ts';
 import { PATHS, queryString } from '../paths.ts';
@@ -30,7 +30,8 @@ import { diffPage } from './diff-page.ts';
 import { lineagePage } from './lineage-page.ts';
 import { submittedResults } from './result-editors.ts';
 import { runApprovalsPage } from './run-approvals-page.ts';
-import { type KnownState, PAGE_SIZE, runChanges, runPage } from './run-page.ts';
+import { type KnownState, runChanges, runPage } from './run-page.ts';
+import { PAGE_SIZE } from './timeline-section.ts';
 
 /** Registers the pages of one run. */
 export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void {
@@ -38,10 +39,12 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
 
   app.get('/runs/:run', async (context) => {
     const [caller, operator, id] = authorizeViewer(context);
+    const { done, find: given, to } = context.req.query();
+    const find = given?.trim() || undefined;
+    const query = omitUndefined({ find: find?.slice(0, 200), to: parseWholeNumber(to) });
     const run = await operator.run(id);
-    const to = Math.min(parseWholeNumber(context.req.query('to')) ?? run.version, run.version);
-    const checkpoints = await loadCheckpointsUpTo(operator, run, Math.max(1, to));
-    return htmlResponse(context, runPage({ caller, run, checkpoints, done: context.req.query('done'), now: now() }));
+    const timeline = await operator.timeline(id, { ...query, limit: PAGE_SIZE });
+    return htmlResponse(context, runPage({ caller, run, timeline, find, done, now: now() }));
   });
 
   app.get('/runs/:run/changes', async (context) => {
@@ -49,8 +52,8 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
     const known = parseKnownState(context);
     const run = await operator.run(id);
     if (run.version === known.version && run.status === known.status) return context.body(null, 204);
-    const { checkpoints } = await operator.history(id, { from: Math.max(1, known.version), limit: PAGE_SIZE });
-    return htmlResponse(context, runChanges({ caller, run, checkpoints, now: now() }, known));
+    const timeline = await operator.timeline(id, { to: known.version + PAGE_SIZE, limit: PAGE_SIZE });
+    return htmlResponse(context, runChanges({ caller, run, timeline, now: now() }, known));
   });
 
   app.get('/runs/:run/checkpoints/:version', async (context) => {
@@ -101,33 +104,13 @@ function authorizeViewer(context: ConsoleContext) {
   return [caller, operator, idFromPath(context)] as const;
 }
 
-/** A page of checkpoints, plus the one before, at which the first span starts. */
-async function loadCheckpointsUpTo(operator: Operator, { run }: RunView, to: number) {
-  const from = Math.max(1, to - PAGE_SIZE);
-  return (await operator.history(run, { from, to, limit: PAGE_SIZE + 1 })).checkpoints;
-}
-
 const loadNewestVersion = async (operator: Operator, run: string): Promise<number> =>
   (await operator.history(run, { newestFirst: true, limit: 1 })).checkpoints[0]?.version ?? 0;
 
 /** The state that an open page reports. It is not trusted: wrong values only affect that page. */
 function parseKnownState({ req }: ConsoleContext): KnownState {
   const number = (name: string) => parseWholeNumber(req.query(name)) ?? 0;
-  const totals = {
-    step: number('step'),
-    waiting: number('waiting'),
-    queued: number('queued'),
-    failure: number('failure'),
-    crash: number('crash'),
-    change: number('change'),
-  };
-  return {
-    version: number('version'),
-    status: req.query('status') ?? '',
-    first: number('first'),
-    longest: number('longest'),
-    totals,
-  };
+  return { version: number('version'), status: req.query('status') ?? '', longest: number('longest') };
 }
 
 async function checkpointResponse(context: ConsoleContext, view: CheckpointPageView): Promise<Response> {

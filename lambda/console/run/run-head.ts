@@ -11,19 +11,19 @@ import { formatDuration } from '../format-time.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';
 import { notice } from '../notice.ts';
 import { PATHS, queryString, type RunPageName } from '../paths.ts';
-import { statusBadge } from '../status-badge.ts';
+import { runStatusBadge } from '../status-badge.ts';
 import { revealHidden, userText } from '../text.ts';
 import { relativeAndExactTime, relativeTime } from '../time.ts';
 
 /** The head of a run's page: status, waits, errors and metadata. The script replaces it when the run changes. */
 export function runHead(run: RunView, caller: Caller, now: Date): Html {
-  const { agent, owner, requestedBy, tags, parent } = run;
+  const { agent, owner, requestedBy, tags, parent, forked } = run;
   return html`<div class="stacked" data-key="head" data-quiet data-rev="${run.status} ${run.version}">
 <header class="head"><div>
 <h1><span class="id">${userText(run.run)}</span></h1>
-<p class="line lead">${statusBadge(run.status)}${agent !== undefined && html`<span>${userText(agent)}</span>`}${owner !== undefined && html`<span><span class="quiet">owner:</span> ${userText(owner)}</span>`}${requestedBy !== undefined && html`<span><span class="quiet">requested by:</span> ${userText(requestedBy)}</span>`}${
+<p class="line lead">${runStatusBadge(run)}${agent !== undefined && html`<span>${userText(agent)}</span>`}${owner !== undefined && html`<span><span class="quiet">owner:</span> ${userText(owner)}</span>`}${requestedBy !== undefined && html`<span><span class="quiet">requested by:</span> ${userText(requestedBy)}</span>`}${
     parent &&
-    html`<span><span class="quiet">forked from</span> <a href="${PATHS.checkpoint(parent.run, parent.version)}"><span class="id">${userText(parent.run)}</span> at checkpoint ${parent.version}</a></span>`
+    html`<span><span class="quiet">${forked ? 'forked from' : 'started by'}</span> <a href="${PATHS.checkpoint(parent.run, parent.version)}"><span class="id">${userText(parent.run)}</span> at checkpoint ${parent.version}</a></span>`
   }${tags.map((tag) => html`<span class="tag">${userText(tag)}</span>`)}</p>
 </div>${hasRole(caller, OPERATE_ROLES) && actions(run)}</header>
 ${waitNotice(run, now)}
@@ -58,7 +58,7 @@ function waitNotice({ run, waits, status, pendingApprovals }: RunView, now: Date
   );
 }
 
-function describeWait(run: string, { kind, name, until }: Wait, now: Date): HtmlValue {
+function describeWait(run: string, { kind, name, until, failures, lastFailure }: Wait, now: Date): HtmlValue {
   const end = until && html`, until ${relativeAndExactTime(until, now)}`;
   switch (kind) {
     case 'approval':
@@ -68,9 +68,9 @@ function describeWait(run: string, { kind, name, until }: Wait, now: Date): Html
     case 'sleep':
       return html`timer ${userText(name)}${until && html`, ends ${relativeAndExactTime(until, now)}`}`;
     case 'call':
-      return html`run <a class="id" href="${PATHS.run(name)}">${userText(name)}</a>`;
+      return html`child run <a class="id" href="${PATHS.run(name)}">${userText(name)}</a>`;
     case 'retry':
-      return html`next attempt of ${userText(name)}${until && html`, ${relativeAndExactTime(until, now)}`}`;
+      return html`next attempt of ${userText(name)}${until && html`, ${relativeAndExactTime(until, now)}`}${lastFailure !== undefined && html`. ${failures !== undefined && failures > 1 ? `${failures} attempts failed, the last one with` : 'The first attempt failed with'}: <span class="text" dir="auto">${revealHidden(lastFailure)}</span>`}`;
   }
 }
 

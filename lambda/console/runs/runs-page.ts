@@ -7,7 +7,7 @@ import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS, queryString } from '../paths.ts';
-import { statusBadge, statusLabel } from '../status-badge.ts';
+import { runStatusBadge, statusLabel } from '../status-badge.ts';
 import { userText } from '../text.ts';
 import { relativeTime } from '../time.ts';
 import { filterForm } from './filter-form.ts';
@@ -115,7 +115,7 @@ function runRow(run: RunSummary, now: Date, isMatching: boolean): Html {
     html`<td role="cell" data-label="${label}"${!content && html` class="bare"`}>${content}</td>`;
   return html`<tr role="row" data-key="run:${run.run}" data-rev="${status} ${updatedAt.getTime()}"${!isMatching && html` data-known`}>
 <th role="rowheader" scope="row"><a class="id" href="${PATHS.run(run.run)}">${userText(run.run)}</a></th>
-<td role="cell">${statusBadge(status)}${statusChange.step !== undefined && html` <span class="quiet">${userText(statusChange.step)}</span>`}</td>
+<td role="cell">${runStatusBadge(run)}${statusChange.step !== undefined && html` <span class="quiet">${userText(statusChange.step)}</span>`}</td>
 ${cell('Agent', agent !== undefined && userText(agent))}
 ${cell('Owner', owner !== undefined && userText(owner))}
 ${cell('Tags', tags.length > 0 && html`${tags.map((tag) => html`<span class="tag">${userText(tag)}</span> `)}`)}

@@ -10,6 +10,7 @@ import { omitUndefined } from '../../core/omit-undefined.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import { appendEntries, rawEntries } from '../journal/append-entries.ts';
+import { ENDED_LABEL } from '../journal/checkpoint-labels.ts';
 import { needsCleanup } from '../journal/entries.ts';
 import { wakeParentWrites } from '../wake/events.ts';
 import { endedWork, hasSameApprovals, isLeased, NO_WORK, readyWork } from '../wake/work.ts';
@@ -53,6 +54,7 @@ export async function endRun(at: RunContext, { ending, error, forceEnd }: EndRun
     await appendEntries(at, loaded, {
       kind: 'cancel',
       status: nextStatus,
+      labels: { [ENDED_LABEL]: isWaitstateError(error) ? error.code : 'FAILED' },
       entries: new Map([['@error', { kind: 'result', error: withoutStack(error) }]]),
       sideWrites,
       head: (current) => {

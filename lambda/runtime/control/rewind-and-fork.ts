@@ -14,7 +14,7 @@ import {
 import { fork, forkId } from '../../checkpoints/operations/operations.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
-import { rawEntries } from '../journal/append-entries.ts';
+import { countTime, rawEntries } from '../journal/append-entries.ts';
 import { type BranchCount, branchesToRecount } from '../journal/branch-count.ts';
 import { CURSOR_ID, type Entry, hasSettled } from '../journal/entries.ts';
 import { deliver, type Runtime } from '../runtime.ts';
@@ -79,7 +79,7 @@ export async function rewindRun(
         if (!hasSameApprovals(current.work, work)) throw new StaleVersionError(run, current.version, undefined);
         const currentWork = current.work ?? NO_WORK;
         const epoch = (currentWork.epoch ?? 0) + (newKeys || undone.size + cancelledCallIds.length > 0 ? 1 : 0);
-        return { work: { ...restartedWork(currentWork, at.now()), epoch } };
+        return countTime(at, newest, current, { work: { ...restartedWork(currentWork, at.now()), epoch } });
       },
     }).catch((error) => {
       throw error instanceof ConditionFailedError

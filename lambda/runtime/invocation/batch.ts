@@ -1,8 +1,10 @@
 import type { Doc, ModelParameters, RuntimeMeta } from '../../checkpoints/engine.ts';
 import { isWaitstateError, type WaitstateError } from '../../core/errors.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import type { JournalChange } from '../journal/append-entries.ts';
+import { FAILED_LABEL, NOTE_LABEL, TOOK_LABEL, UNDONE_LABEL, WAITS_LABEL } from '../journal/checkpoint-labels.ts';
 import type { Entry } from '../journal/entries.ts';
 import type { FailedStep } from '../journal/failed-step.ts';
 import { joinNames } from '../journal/join-names.ts';
@@ -18,8 +20,10 @@ export interface BatchItem {
   readonly step?: string;
   /** The operation that had a failed attempt, as the history shows it. */
   readonly failed?: string;
-  /** The wait that this item starts or settles, as the history shows it: `sleep nap`. */
-  readonly wait?: string;
+  /** What this item records if that is not a step, as the history shows it: `sleep nap`. */
+  readonly note?: string;
+  /** When the last attempt of the operation began and ended. */
+  readonly ran?: readonly [from: number, to: number];
   /** The model that the operation called. */
   readonly model?: ModelParameters;
   /** The events that the agent emitted, encoded. */
@@ -76,33 +80,60 @@ export async function applyEdits(items: readonly BatchItem[], before: unknown): 
   return state;
 }
 
-/** Merges items into the change of one checkpoint. If it suspends the run, its status says what the run waits for. */
-export function mergeItems(items: readonly BatchItem[], isSuspended: boolean): JournalChange {
+/**
+ * Merges items into the change of one checkpoint. If it suspends the run, its status says what the run waits for.
+ * `since` is the time of the checkpoint before.
+ */
+export function mergeItems(
+  items: readonly BatchItem[],
+  suspension: { readonly waits?: string | undefined } | undefined,
+  since: number,
+): JournalChange {
   const completed = items.flatMap(({ step }) => step ?? []);
   // The step of a checkpoint is how far the run got, so undone steps are a label instead.
   const undone = completed.flatMap((id) => (id.startsWith(UNDO_PREFIX) ? id.slice(UNDO_PREFIX.length) : []));
   const steps = completed.filter((id) => !id.startsWith(UNDO_PREFIX));
   const failed = items.flatMap((item) => item.failed ?? []);
-  const waits = steps.length > 0 || isSuspended ? [] : items.flatMap(({ wait }) => wait ?? []);
+  const notes = steps.length > 0 || suspension ? [] : items.flatMap(({ note }) => note ?? []);
   const status = items.find((item) => item.status)?.status;
   const events = items.flatMap((item) => item.events ?? []);
+  const labels = omitUndefined({
+    [FAILED_LABEL]: joinNames(failed) || undefined,
+    [UNDONE_LABEL]: joinNames(undone) || undefined,
+    [NOTE_LABEL]: joinNames(notes) || undefined,
+    [WAITS_LABEL]: suspension?.waits,
+    [TOOK_LABEL]: tookLabel(items, since),
+  });
   return {
     entries: mergeEntries(items),
     forget: items.flatMap(({ forget = [] }) => forget),
     ...(steps.length > 0 && { step: joinNames(steps), steps: steps.length }),
-    ...(failed.length + undone.length + waits.length > 0 && {
-      labels: {
-        ...(failed.length > 0 && { [FAILED_LABEL]: joinNames(failed) }),
-        ...(undone.length > 0 && { [UNDONE_LABEL]: joinNames(undone) }),
-        ...(waits.length > 0 && { [WAITS_LABEL]: joinNames(waits) }),
-      },
-    }),
+    ...(Object.keys(labels).length > 0 && { labels }),
     ...(status && { status }),
     name: items.findLast(({ name }) => name !== undefined)?.name,
     model: items.findLast(({ model }) => model !== undefined)?.model,
     ...(events.length > 0 && { events }),
   };
 }
+
+// More names than this do not fit into the names of a checkpoint.
+const MAX_TOOK = 50;
+
+/** How long each operation took; undefined if all of them began right after the checkpoint before. */
+function tookLabel(items: readonly BatchItem[], since: number): string | undefined {
+  const named = [...items.filter(({ step }) => step), ...items.filter(({ step, failed }) => failed && !step)];
+  const maxGap = named.length > 1 ? MAX_GAP_MS / 10 : MAX_GAP_MS;
+  const beganThen = ({ ran }: BatchItem) => !ran || (ran[0] > since - MAX_CLOCK_ERROR_MS && ran[0] < since + maxGap);
+  if (named.every(beganThen)) return undefined;
+  return named
+    .slice(0, MAX_TOOK)
+    .map(({ ran: [from, to] = [0, 0] }) => to - from)
+    .join();
+}
+
+// A step begins this soon after the checkpoint before, unless it waited for a retry or runs beside other ones.
+const MAX_GAP_MS = 1000;
+const MAX_CLOCK_ERROR_MS = 20;
 
 /** The entries of all items; an item can remove entries of the items before it. */
 function mergeEntries(items: readonly BatchItem[]): ReadonlyMap<string, Entry> {
@@ -113,13 +144,6 @@ function mergeEntries(items: readonly BatchItem[]): ReadonlyMap<string, Entry> {
   }
   return all;
 }
-
-/** The label that names the operations with a failed attempt. */
-export const FAILED_LABEL = 'failed';
-/** The label that names the steps that were undone. */
-export const UNDONE_LABEL = 'undone';
-/** The label that names the waits that started or settled without a step. */
-export const WAITS_LABEL = 'waits';
 
 const UNDO_PREFIX = '@undo:';
 

@@ -166,6 +166,7 @@ async function commitClaim(
       ...timeout,
       parkedReason: undefined,
       suspended: undefined,
+      waits: undefined,
       deliveries: 0,
       lease,
       dueAt,

@@ -2,7 +2,7 @@ import { setImmediate as tick } from 'node:timers/promises';
 import type { RunContext } from '../../checkpoints/engine.ts';
 import type { Status } from '../../core/status.ts';
 import type { Clock } from '../clock.ts';
-import { type Entry, hasSettled } from '../journal/entries.ts';
+import { type Entry, hasSettled, waitName } from '../journal/entries.ts';
 import type { Journal } from '../journal/journal.ts';
 import { EventLog } from '../wake/events.ts';
 import type { BatchItem } from './batch.ts';
@@ -51,6 +51,11 @@ export class PendingWaits {
 
   get ids(): readonly string[] {
     return [...this.#waits.keys()];
+  }
+
+  /** The waits by kind and name, as the history shows them: `signal seat`. A step waits for its `retry`. */
+  get names(): readonly string[] {
+    return this.ids.map((id) => waitName(id, this.#invocation.journal.entry(id)));
   }
 
   /** The number of waits with a status. */
@@ -141,8 +146,8 @@ export class PendingWaits {
       this.settling.add(id);
     }
     const recordAndResume = async () => {
-      const wait = [...entries].map(([id, { kind }]) => `${kind} ${id}`).join(', ');
-      await this.#invocation.record({ entries: [...entries, ...cursorEntries], wait });
+      const note = [...entries].map(([id, entry]) => `end of ${waitName(id, entry)}`).join(', ');
+      await this.#invocation.record({ entries: [...entries, ...cursorEntries], note });
       for (const { id, wait } of settled) {
         this.settling.delete(id);
         wait?.onSettled(this.#invocation.journal.entry(id));

@@ -98,5 +98,5 @@ function planSuspension(invocation: SuspendableInvocation): Suspension | undefin
     pendingWaits.checkOutcomesSoon();
     return undefined;
   }
-  return suspendUntil(Math.min(dueAt, timesOutAt(writer.loaded.head.meta)), statuses, isEnding);
+  return suspendUntil(Math.min(dueAt, timesOutAt(writer.loaded.head.meta)), pendingWaits, isEnding);
 }

@@ -128,7 +128,7 @@ export class RunWriter {
       };
     };
     this.loaded = await appendEntries(this.#at, this.loaded, {
-      ...mergeItems(items, suspension !== undefined),
+      ...mergeItems(items, suspension, this.loaded.record.meta.time),
       ...(state && { state }),
       ...(suspension && { status: suspension.status }),
       ...(changesHead && { head }),

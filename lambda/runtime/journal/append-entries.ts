@@ -4,7 +4,8 @@ import {
   type Doc,
   encodeModel,
   encodeValues,
-  type HeadUpdate,
+  type HeadChange,
+  type HeadMeta,
   type LoadedCheckpoint,
   type ModelParameters,
   type RunContext,
@@ -13,6 +14,7 @@ import {
 import type { Status } from '../../core/status.ts';
 import type { Write } from '../../storage/ports.ts';
 import type { Entry } from './entries.ts';
+import { spentUntil } from './spent.ts';
 
 /** The changes that one checkpoint of the runtime makes. */
 export interface JournalChange {
@@ -31,7 +33,7 @@ export interface JournalChange {
   readonly events?: readonly Doc[] | undefined;
   readonly name?: string | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  readonly head?: HeadUpdate;
+  readonly head?: (current: HeadMeta) => HeadChange;
   readonly sideWrites?: readonly Write[];
 }
 
@@ -41,7 +43,7 @@ export async function appendEntries(
   loaded: LoadedCheckpoint,
   change: JournalChange,
 ): Promise<LoadedCheckpoint> {
-  const { entries = new Map(), forget, state, steps, ...rest } = change;
+  const { entries = new Map(), forget, state, steps, head, ...rest } = change;
   const { meta } = loaded.record;
   const root = await encodeValues(at, loaded.cipher, loaded.root, {
     toolResults: Object.fromEntries(entries),
@@ -55,7 +57,19 @@ export async function appendEntries(
     schema: state ? at.migrator?.current : meta.schema,
     ...(steps !== undefined && { stepNumber: meta.stepNumber + steps }),
     ...(change.name !== undefined && { moveName: true }),
+    ...(head && { head: (current) => countTime(at, loaded, current, head(current), change.kind) }),
   });
+}
+
+/** A change of the head with the time that the run has spent in each activity until now. */
+export function countTime(
+  at: RunContext,
+  { record }: LoadedCheckpoint,
+  current: HeadMeta,
+  { work, ...change }: HeadChange,
+  kind?: CheckpointKind,
+): HeadChange {
+  return { ...change, work: work && { ...work, spent: spentUntil(current, record.meta, kind === 'claim', at.now()) } };
 }
 
 /** The encoded entries of a journal. Their values are not decoded, so no code of the agent is needed. */

@@ -142,6 +142,10 @@ export type EntryOf<Kind extends EntryKind, Each = Entry> = Each extends Entry
 export const hasSettled = (entry: object): boolean =>
   ['value', 'error', 'cached'].some((field) => Object.hasOwn(entry, field));
 
+/** The name of a wait, as the history shows it: `signal seat`, or `retry pay` for a step that is retried. */
+export const waitName = (id: string, { kind }: Pick<Entry, 'kind'>): string =>
+  `${kind === 'step' || kind === 'tool' || kind === 'undo' ? 'retry' : kind} ${id}`;
+
 /** Whether an id is of an operation of the agent, and not of an entry of the runtime. */
 export const isOperationId = (id: string): boolean => !id.startsWith('@') || /^@(update|now|checkpoint)(#|$)/.test(id);
 

@@ -147,7 +147,9 @@ async function recheckDecision(
   const decision = decided as RecordedDecision;
   const recordDecision = async (value: RecordedDecision): Promise<ApprovalEntry> => {
     const { decided: _decided, ...rest } = entry;
-    await invocation.runActive(() => invocation.record({ entries: [[id, { ...rest, value }]] }));
+    await invocation.runActive(() =>
+      invocation.record({ entries: [[id, { ...rest, value }]], note: `decision on ${id}` }),
+    );
     return invocation.journal.entry(id) as ApprovalEntry;
   };
   const requestAgain = (facts: Facts | undefined, changed: FactsChange): Promise<ApprovalEntry> =>

@@ -143,7 +143,9 @@ async function recordBranchCount(
     invocation,
     abandonedScopes.map(({ path }) => path),
   );
-  await invocation.runActive(() => invocation.record({ ...abandoned, entries: [[id, { kind: 'branches', value }]] }));
+  await invocation.runActive(() =>
+    invocation.record({ ...abandoned, entries: [[id, { kind: 'branches', value }]], note: `end of ${id}` }),
+  );
 }
 
 function failureReason(failed: readonly { readonly reason: unknown }[], minSuccessful: number | undefined): unknown {

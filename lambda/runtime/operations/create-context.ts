@@ -158,7 +158,7 @@ async function recordValueOnce(
     if (existing) return existing;
     await invocation.begin(scope, id);
     const { value, item } = await make();
-    await invocation.runActive(() => invocation.record({ ...item, entries: [[id, { kind, value }]] }));
+    await invocation.runActive(() => invocation.record({ ...item, entries: [[id, { kind, value }]], note: name }));
     return invocation.journal.entry(id);
   });
 }

@@ -130,7 +130,12 @@ async function runAttempt<T>(
     ...entryBase
   } = entry;
   if (options.atMostOnce)
-    await invocation.record({ entries: [[id, { ...entryBase, failures, startedAttempts: failures + 1 }]] });
+    await invocation.record({
+      entries: [[id, { ...entryBase, failures, startedAttempts: failures + 1 }]],
+      note: `start of ${id}`,
+    });
+  const began = invocation.now;
+  const ran = (): readonly [number, number] => [began, invocation.now];
   const events = new EventBuffer();
   try {
     await invocation.probe('before', id);
@@ -147,6 +152,7 @@ async function runAttempt<T>(
       hasWrites && (await import('./transact.ts')).transactWrites(id, options, value, invocation.at.records);
     await invocation.record({
       step: id,
+      ran: ran(),
       ...(options.model && { model: options.model }),
       ...writes,
       ...(work.item?.(completed) ?? { entries: [[id, completed]] }),
@@ -161,10 +167,10 @@ async function runAttempt<T>(
     const error = isUnknown ? outcomeUnknown(id, TIMEOUT_EXCEEDED, thrown) : toError(thrown);
     const delayMs = delayFor(error, failures + 1);
     const failed = { ...entryBase, failures: failures + 1 };
-    const emitted = events.take();
-    if (delayMs === undefined) return recordEntry(invocation, id, { ...failed, error }, emitted);
+    const about = { events: events.take(), ran: ran() };
+    if (delayMs === undefined) return recordEntry(invocation, id, { ...failed, error }, about);
     const lastFailure = String(error.message).slice(0, 300);
-    return recordEntry(invocation, id, { ...failed, retryAt: invocation.now + delayMs, lastFailure }, emitted);
+    return recordEntry(invocation, id, { ...failed, retryAt: invocation.now + delayMs, lastFailure }, about);
   }
 }
 
@@ -223,10 +229,10 @@ export async function recordEntry<Recorded extends StepEntry | SmallEntry>(
   invocation: Invocation,
   id: string,
   entry: Recorded,
-  events: BatchItem['events'] = [],
+  about: Pick<BatchItem, 'events' | 'ran'> = {},
 ): Promise<Recorded> {
   const failed = ('retryAt' in entry && entry.retryAt !== undefined) || Object.hasOwn(entry, 'error');
-  const labels = { ...(hasSettled(entry) && { step: id }), ...(failed && { failed: id }), events };
+  const labels = { ...(hasSettled(entry) && { step: id }), ...(failed && { failed: id }), ...about };
   try {
     await invocation.record({ entries: [[id, entry]], ...labels });
   } catch (error) {

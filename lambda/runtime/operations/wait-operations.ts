@@ -9,7 +9,15 @@ import type { Callable, CallOptions, SignalOptions } from '../definition/agent-c
 import { validate } from '../definition/standard-schema.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import { CURSOR_ID, type EntryKind, type EntryOf, entryOf, hasSettled, type SleepEntry } from '../journal/entries.ts';
+import {
+  CURSOR_ID,
+  type EntryKind,
+  type EntryOf,
+  entryOf,
+  hasSettled,
+  type SleepEntry,
+  waitName,
+} from '../journal/entries.ts';
 import { type Scope, shortHash } from '../journal/identity.ts';
 import { canonicalJson } from './canonical.ts';
 import { MAX_IN_PROCESS_WAIT_MS } from './step.ts';
@@ -41,7 +49,7 @@ async function waitUntilSettled<Kind extends WaitKind>(
   if (existing) return invocation.pendingWaits.waitFor(id, existing, status);
   const entry = await begin();
   if (hasSettled(entry)) return entry;
-  const announcement: BatchItem = { entries: [[id, entry]], wait: `${kind} ${id}` };
+  const announcement: BatchItem = { entries: [[id, entry]], note: `start of ${waitName(id, entry)}` };
   return invocation.pendingWaits.waitFor(id, entry, status, announcement);
 }
 
@@ -101,7 +109,7 @@ export async function sleep(invocation: Invocation, scope: Scope, name: string, 
         if (milliseconds > MAX_IN_PROCESS_WAIT_MS || milliseconds >= invocation.lifetime.remainingMs) return entry;
         await invocation.runActive(async () => {
           await invocation.runtime.clock.sleep(milliseconds);
-          await invocation.record({ entries: [[id, { ...entry, value: undefined }]], wait: `sleep ${id}` });
+          await invocation.record({ entries: [[id, { ...entry, value: undefined }]], note: `sleep ${id}` });
         });
         return invocation.journal.entry(id) as SleepEntry;
       },

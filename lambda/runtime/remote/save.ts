@@ -17,6 +17,8 @@ import {
 import { WaitstateError } from '../../core/errors.ts';
 import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
+import { countTime } from '../journal/append-entries.ts';
+import { WAITS_LABEL } from '../journal/checkpoint-labels.ts';
 import type { Entry } from '../journal/entries.ts';
 import { hasSameApprovals, NO_WORK } from '../wake/work.ts';
 
@@ -35,6 +37,8 @@ export interface RemoteChange {
   readonly status?: Status | undefined;
   readonly work?: (current: RuntimeMeta) => RuntimeMeta;
   readonly sideWrites?: readonly Write[];
+  /** What the run waits for, if the save suspends it. */
+  readonly waits?: string | undefined;
 }
 
 // The run was woken, or one of its approvals ended, while the change was being prepared.
@@ -56,7 +60,7 @@ export async function saveRemotely(
   for (let attempt = 1; ; attempt++) {
     const loaded = await loadCheckpoint(at);
     if (loaded.record.version !== expectedVersion) return findEarlierWrite(at, expectedVersion, fields.writeId, loaded);
-    const { entries = [], status, work = (current) => current, sideWrites } = await change(loaded);
+    const { entries = [], status, work = (current) => current, sideWrites, waits } = await change(loaded);
     const root = await encodeValues(at, loaded.cipher, loaded.root, {
       ...(state !== undefined && { state }),
       toolResults: { ...toolResults, ...Object.fromEntries(entries) },
@@ -64,7 +68,10 @@ export async function saveRemotely(
     });
     const head = (current: HeadMeta) => {
       if (hasHeadChanged(current, loaded.head.meta)) throw new HeadChanged();
-      return { work: work(current.work ?? NO_WORK), ...(agent !== undefined && { agent }) };
+      return countTime(at, loaded, current, {
+        work: work(current.work ?? NO_WORK),
+        ...(agent !== undefined && { agent }),
+      });
     };
     const schema = state === undefined ? loaded.record.meta.schema : nextSchemaVersion(at, loaded);
     try {
@@ -76,6 +83,7 @@ export async function saveRemotely(
         head,
         sideWrites,
         model: encodeModel(at, model),
+        ...(waits !== undefined && { labels: { ...fields.labels, [WAITS_LABEL]: waits } }),
       });
     } catch (error) {
       const isRetryable = error instanceof HeadChanged || error instanceof ConditionFailedError;

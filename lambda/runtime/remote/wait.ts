@@ -9,7 +9,9 @@ import type { ClaimedRun } from '../invocation/claim.ts';
 import { readOutcomes } from '../invocation/read-outcomes.ts';
 import { settle } from '../invocation/settle.ts';
 import { appendEntries } from '../journal/append-entries.ts';
-import { type Entry, hasSettled } from '../journal/entries.ts';
+import { WAITS_LABEL } from '../journal/checkpoint-labels.ts';
+import { type Entry, hasSettled, waitName } from '../journal/entries.ts';
+import { joinNames } from '../journal/join-names.ts';
 import { NO_WORK, suspendedWork } from '../wake/work.ts';
 import { checkIsRunning, type RemoteChange, type RemoteSave, saveRemotely } from './save.ts';
 
@@ -126,17 +128,23 @@ async function toSuspendChange(
   const cursor = cursorAfter(settled);
   const newApprovals = entry.kind === 'approval' ? [entry.approval] : [];
   const isSettled = entries.size > 0;
+  const names = waitNames(waits);
   return {
     entries: [[id, entry], ...entries, ...(cursor ? [cursor] : [])],
     status: isSettled ? undefined : status,
     sideWrites,
+    waits: isSettled ? undefined : joinNames(names),
     work: (current) => {
       const approvals = [...(current.approvals ?? []), ...newApprovals];
       const work = { ...current, approvals: approvals.length > 0 ? approvals : undefined };
-      return isSettled ? work : suspendedWork(work, dueAt(waits, work.deadline));
+      return isSettled ? work : suspendedWork(work, dueAt(waits, work.deadline), names);
     },
   };
 }
+
+/** The waits of a run by kind and name. The prefix of their ids says the kind, too. */
+const waitNames = (waits: JournalEntries): readonly string[] =>
+  [...waits].map(([id, entry]) => waitName(id.replace(/^(approval|signal)\//, ''), entry));
 
 /** When a run with these waits is due: at its first timeout, or at its deadline. */
 const dueAt = (waits: JournalEntries, deadline = Infinity): number =>
@@ -153,14 +161,16 @@ export async function suspendAgain(
 ): Promise<'suspended' | 'resumable' | 'woken'> {
   const { status } = before.record.meta;
   const waits = pendingWaits(readJournal(at, loaded));
+  const names = waitNames(waits);
   const hasSettledWait = waits.size === 0 || waits.size < pendingWaits(readJournal(at, before)).size;
   if (!isWaiting(status) || hasSettledWait || before.head.meta.status === 'ENDING') return 'resumable';
   try {
     await appendEntries(at, loaded, {
       status,
+      labels: { [WAITS_LABEL]: joinNames(names) },
       head: ({ work = NO_WORK }) => {
         if (work.eventCount !== seenEventCount) throw new Woken();
-        return { work: suspendedWork(work, dueAt(waits, work.deadline)) };
+        return { work: suspendedWork(work, dueAt(waits, work.deadline), names) };
       },
     });
     return 'suspended';

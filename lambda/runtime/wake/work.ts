@@ -1,4 +1,5 @@
 import type { HeadMeta, RuntimeMeta } from '../../checkpoints/engine.ts';
+import { joinNames } from '../journal/join-names.ts';
 
 /** The runtime fields of a run whose checkpoints were saved without the runtime. */
 export const NO_WORK: RuntimeMeta = { eventCount: 0 };
@@ -17,6 +18,7 @@ const releasedWork = (work: RuntimeMeta): RuntimeMeta => ({
   claims: 0,
   parkedReason: undefined,
   suspended: undefined,
+  waits: undefined,
 });
 
 /** The runtime fields of a READY run; it becomes due when it is not claimed in time. */
@@ -37,11 +39,15 @@ export const toReadyHead = (now: number, head: HeadMeta & { readonly work: Runti
   work: { ...readyWork(head.work, now), claims: head.work.claims },
 });
 
-/** The runtime fields of a suspended run; it resumes at `dueAt` or on an outside event. */
-export const suspendedWork = (work: RuntimeMeta, dueAt: number): RuntimeMeta => ({
+/** The runtime fields of a suspended run; it resumes at `dueAt` or on an outside event. `waits` names what it waits for. */
+export const suspendedWork = (work: RuntimeMeta, dueAt: number, waits: readonly string[]): RuntimeMeta => ({
   ...releasedWork(work),
   dueAt: dueAt === Infinity ? undefined : dueAt,
+  waits: joinNames(waits, MAX_WAITS_CHARACTERS),
 });
+
+// The head has what lists show, and costs write units by the kilobyte.
+const MAX_WAITS_CHARACTERS = 100;
 
 /** The runtime fields of a retried or rewound run: READY, with a new deadline and no pending approvals. */
 export const restartedWork = (work: RuntimeMeta, now: number): RuntimeMeta => ({
@@ -62,6 +68,7 @@ export const endedWork = ({ claims: _claims, ...work }: RuntimeMeta): RuntimeMet
   approvals: undefined,
   parkedReason: undefined,
   suspended: undefined,
+  waits: undefined,
 });
 
 /** When the run exceeds its timeout; a run that is ENDING never does. */
