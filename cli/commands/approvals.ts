@@ -13,6 +13,8 @@ import { printList } from './output/print-result.ts';
 export interface ApprovalsOptions extends CommonOptions {
   readonly person?: string;
   readonly group?: readonly string[];
+  readonly agent?: string;
+  readonly name?: string;
 }
 
 /** Lists approvals: all pending ones, those that a person can decide, or those of one run. */
@@ -32,16 +34,19 @@ export async function approvals(session: Session, run: string | undefined, optio
 function findApprovals(
   operator: Operator,
   run: string | undefined,
-  { person, group }: ApprovalsOptions,
+  { person, group, agent, name }: ApprovalsOptions,
 ): Promise<readonly ApprovalDocument[]> {
   if (run !== undefined && person !== undefined)
     throw new WaitstateError('INVALID_INPUT', 'Use either a run or --person, not both.');
   if (group && person === undefined)
     throw new WaitstateError('INVALID_INPUT', '--group needs --person: it names the groups of that person.');
+  if (run !== undefined && (agent !== undefined || name !== undefined))
+    throw new WaitstateError('INVALID_INPUT', 'Use either a run, or --agent and --name, not both.');
   if (run !== undefined) return operator.approvals(run);
+  const kind = omitUndefined({ agent, name });
   return person === undefined
-    ? operator.pendingApprovals()
-    : operator.inbox(checkPerson('--person', person), omitUndefined({ groups: group }));
+    ? operator.pendingApprovals(kind)
+    : operator.inbox(checkPerson('--person', person), { ...kind, ...omitUndefined({ groups: group }) });
 }
 
 const columns = (now: number, isOfRun: boolean): readonly Column<ApprovalDocument>[] => [

@@ -1,3 +1,4 @@
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
 import type { CommonOptions, Session } from '../session.ts';
@@ -15,6 +16,11 @@ export interface DecideOptions extends CommonOptions {
   readonly group?: readonly string[];
   readonly comment?: string;
   readonly edits?: string;
+  /** Only for several requests. */
+  readonly agent?: string;
+  readonly name?: string;
+  readonly from?: string;
+  readonly yes?: boolean;
 }
 
 /** The approval, and the decision on it. */
@@ -28,6 +34,12 @@ export interface DecideArguments {
 /** Decides an approval on behalf of a person, and prints its new status. */
 export async function decide(session: Session, decision: DecideArguments, options: DecideOptions): Promise<void> {
   const { terminal } = session;
+  for (const option of ['agent', 'name', 'from', 'yes'] as const)
+    if (options[option] !== undefined)
+      throw new WaitstateError(
+        'INVALID_INPUT',
+        `--${option} is for several requests. Leave out the run, or --${option}.`,
+      );
   const by = requireActingPerson(session, options.as);
   const edits = options.edits === undefined ? undefined : readEdits(options.edits);
   const target = await session.openTarget();

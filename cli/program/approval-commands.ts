@@ -10,17 +10,24 @@ import { withExamples, withTargetOptions } from './target-options.ts';
 export function addApprovalCommands(program: Command, runInSession: RunInSession): void {
   const add = (answer: 'approve' | 'reject', summary: string, ...examples: readonly string[]) => {
     const command = program
-      .command(`${answer} <run> [approval]`)
-      .description(`${summary}. Without an approval id, the run must have one pending request.`)
+      .command(`${answer} [run] [approval]`)
+      .description(
+        `${summary}. Without an approval id, the run must have one pending request. Without a run, --agent and --name, or --from, select several requests of one kind: they are listed, and each is decided by itself after a confirmation.`,
+      )
       .summary(summary)
       .helpGroup('Decide approvals:')
       .option('--as <person>', 'who decides, such as user:ann (default: WAITSTATE_PERSON)')
       .option('--group <group>', 'a group of that person; may be repeated', appendValue)
       .option('-c, --comment <text>', 'a comment')
-      .option('--edits <json>', 'changes to the request, if it is editable; @FILE reads a file');
+      .option('--edits <json>', 'changes to the request, if it is editable; @FILE reads a file')
+      .option('--agent <agent>', 'several requests: those of this agent, with --name')
+      .option('--name <name>', 'several requests: those with this name in the code of the agent')
+      .option('--from <file>', 'several requests: lines of "waitstate approvals --json"; - reads standard input')
+      .option('-y, --yes', 'several requests: do not ask for confirmation');
     withExamples(withTargetOptions(command), ...examples).action(
-      (run: string, approval: string | undefined, options: DecideOptions) =>
+      (run: string | undefined, approval: string | undefined, options: DecideOptions) =>
         runInSession(options, async (session) => {
+          if (run === undefined) return (await import('../commands/decide-all.ts')).decideAll(session, answer, options);
           const { decide } = await import('../commands/decide.ts');
           return decide(session, { run, approval, answer }, options);
         }),
@@ -28,11 +35,18 @@ export function addApprovalCommands(program: Command, runInSession: RunInSession
   };
   add(
     'approve',
-    'approve a request of a run',
+    'approve requests',
     'waitstate approve trip-42 --as user:ann',
     `waitstate approve trip-42 book --as user:ann --edits '{"seat":"aisle"}'`,
+    'waitstate approve --agent refunds --name refund --as user:ann',
+    'waitstate approvals --agent refunds --json | grep o-17 | waitstate approve --from - --as user:ann --yes',
   );
-  add('reject', 'reject a request of a run', `waitstate reject trip-42 --as user:ann --comment 'Too expensive.'`);
+  add(
+    'reject',
+    'reject requests',
+    `waitstate reject trip-42 --as user:ann --comment 'Too expensive.'`,
+    `waitstate reject --agent refunds --name refund --as user:ann --comment 'Closed.'`,
+  );
 
   withExamples(
     withTargetOptions(

@@ -103,7 +103,9 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
       add('approvals [run]', 'list pending approvals; for one run, also the decided ones')
         .summary('list pending approvals')
         .option('--person <person>', 'only approvals that this person can decide, such as user:ann')
-        .option('--group <group>', 'a group of the person; may be repeated', appendValue),
+        .option('--group <group>', 'a group of the person; may be repeated', appendValue)
+        .option('--agent <agent>', 'only approvals of this agent')
+        .option('--name <name>', 'only approvals with this name in the code of the agent'),
     ),
     'waitstate approvals',
     'waitstate approvals --person user:ann --group group:finance',

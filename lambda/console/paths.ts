@@ -14,6 +14,8 @@ const runPath = (run: string): string => `/console/runs/${encodePathId(run)}`;
 export const PATHS = {
   home: '/console',
   inbox: '/console/inbox',
+  /** Decides several requests of one kind. */
+  decideTogether: '/console/inbox/decide',
   runs: '/console/runs',
   /** Changes of the list of runs. */
   changes: '/console/changes',

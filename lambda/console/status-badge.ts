@@ -53,6 +53,7 @@ export function runStatusBadge({ status, waitsFor }: Pick<RunSummary, 'status' |
 export const runStatusLabel = ({ status, waitsFor }: Pick<RunSummary, 'status' | 'waitsFor'>): string =>
   status === 'WAITING_FOR_SIGNAL' && waitsForChildren(waitsFor) ? 'Waiting for a child run' : statusLabel(status);
 
-function badge(tone: Tone, words: string): Html {
+/** A badge with any words. */
+export function badge(tone: Tone, words: string): Html {
   return html`<span class="badge ${tone}"><svg viewBox="0 0 16 16" aria-hidden="true">${SHAPES[tone]}</svg>${words}</span>`;
 }

@@ -25,6 +25,16 @@ export function matchApprover(
 export const groupsOf = (members: GroupMembers, person: string): readonly string[] =>
   Object.keys(members).filter((group) => members[group]?.some((member) => member === person));
 
+/** The groups for which a person can vote: those that have them as a member, and open ones whose members are unknown. */
+export function groupsToVoteFor(
+  { approvers, openGroups }: Pick<ApprovalMeta, 'approvers' | 'openGroups'>,
+  members: GroupMembers = {},
+  person: string,
+): readonly string[] {
+  const open = openGroups ? approvers.filter((approver) => isGroup(approver) && !members[approver]) : [];
+  return [...groupsOf(members, person), ...open];
+}
+
 /** The hash of the newest proposed changes; undefined while the request stands as it was made. */
 export const currentProposal = ({ votes }: Voted): string | undefined =>
   votes.findLast(({ proposes }) => proposes)?.proposal;

@@ -58,7 +58,7 @@ describe('a new user', () => {
     await press(bob, 'Approve');
     await expectText(bob, /You approved this.*1 more approval needed/s);
     await expectText(ann, /user:bob proposes these changes.*amount.*80.*40/s);
-    await press(ann, 'Approve');
+    await press(ann, 'Approve changes');
     await expectText(ann, /The run has ended:\s*Succeeded/);
     await expectText(bob, /The run has ended:\s*Succeeded/);
     expect((await scene.api(runPath(run))).json.result).toMatchObject({ refunded: true, paid: 40 });

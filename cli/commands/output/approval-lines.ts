@@ -10,15 +10,8 @@ import { documentLines } from './document-lines.ts';
 
 /** Describes a pending approval: the request, its approvers and deadline, and the commands that decide it. */
 export function approvalLines(approval: ApprovalDocument, columns: number, now: number): readonly Line[] {
-  const { run, id, title, show, facts, changed, approvers, quorum, votes, deadline, requestedAt, editable, proposal } =
-    approval;
-  const width = Math.min(columns, 100) - 4;
-  const approvedCount = votes.filter(({ answer, counts }) => counts && answer === 'approve').length;
-  const details = [
-    `requested ${formatRelativeTime(requestedAt, now)}`,
-    ...(deadline ? [`expires ${formatRelativeTime(deadline, now)}`] : []),
-    ...(quorum > 1 ? [`${approvedCount} of ${quorum} approved`] : []),
-  ];
+  const { run, id, approvers, editable } = approval;
+  const width = widthFor(columns);
   const known = [...approvers.filter((each) => !isGroup(each)), ...Object.values(approval.members ?? {}).flat()];
   const named = known.find((each) => !isExcluded(approval, each));
   const person = named ?? 'user:…';
@@ -26,26 +19,48 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
   const commandFor = (answer: string) =>
     `waitstate ${answer} ${shellQuote(run)} ${shellQuote(id)} --as ${shellQuote(person)}${group}`;
   return [
-    ...wrapText(title, width + 2).map((line, i) => [i === 0 ? styled('yellow', '? ') : '  ', bold(line)]),
-    ...indent(wrapText(`${details.join(', ')}; approvers: ${approvers.join(', ')}`, width).map((line) => dim(line))),
-    ...indent(show === undefined || show === null ? [] : documentLines(show, width)),
-    ...indent(facts ? documentLines(facts, width) : []),
-    ...(changed
-      ? indent([
-          dim('requested again, because the facts changed:'),
-          ...documentLines(changed.before, width).map((line) => [styled('red', '- '), ...toSpans(line)]),
-          ...documentLines(changed.after, width).map((line) => [styled('green', '+ '), ...toSpans(line)]),
-        ])
-      : []),
-    ...(proposal
-      ? indent([dim(`${proposal.by} proposes these changes:`), ...documentLines(proposal.edits as Doc, width)])
-      : []),
+    ...requestLines(approval, columns, now),
     '',
     ...indent([
       styled('green', commandFor('approve')),
       styled('red', commandFor('reject')),
       ...(editable ? wrapText(`add --edits '{…}' to change the request`, width).map(dim) : []),
     ]),
+  ];
+}
+
+const widthFor = (columns: number): number => Math.min(columns, 100) - 4;
+
+/** What a request shows, with its approvers and deadline. Each document has at most `maxLines` lines. */
+export function requestLines(
+  approval: ApprovalDocument,
+  columns: number,
+  now: number,
+  maxLines?: number,
+): readonly Line[] {
+  const { title, show, facts, changed, approvers, quorum, votes, deadline, requestedAt, proposal } = approval;
+  const width = widthFor(columns);
+  const linesOf = (doc: Doc): readonly Line[] => documentLines(doc, width, maxLines);
+  const approvedCount = votes.filter(({ answer, counts }) => counts && answer === 'approve').length;
+  const details = [
+    `requested ${formatRelativeTime(requestedAt, now)}`,
+    ...(deadline ? [`expires ${formatRelativeTime(deadline, now)}`] : []),
+    ...(quorum > 1 ? [`${approvedCount} of ${quorum} approved`] : []),
+  ];
+  return [
+    ...wrapText(title, width + 2).map((line, i) => [i === 0 ? styled('yellow', '? ') : '  ', bold(line)]),
+    ...indent(wrapText(`${details.join(', ')}; approvers: ${approvers.join(', ')}`, width).map((line) => dim(line))),
+    ...indent(show === undefined || show === null ? [] : linesOf(show)),
+    ...indent(facts ? linesOf(facts) : []),
+    // Whether a change is good or bad is for the reader to say, so neither value is green or red.
+    ...(changed
+      ? indent([
+          dim('requested again, because the facts changed:'),
+          ...linesOf(changed.before).map((line) => [dim('- '), ...toSpans(line)]),
+          ...linesOf(changed.after).map((line) => [styled('yellow', '+ '), ...toSpans(line)]),
+        ])
+      : []),
+    ...(proposal ? indent([dim(`${proposal.by} proposes these changes:`), ...linesOf(proposal.edits as Doc)]) : []),
   ];
 }
 

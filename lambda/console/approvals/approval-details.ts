@@ -15,9 +15,9 @@ const MOST_BYTES = 1024 * 1024;
 
 /** The title of an approval request, its terms, and everything that it shows. */
 export function approvalDetails(approval: ApprovalDocument, showing: ShowOptions, now: Date): Html {
-  const { title, agent, requestNumber, run } = approval;
+  const { title, agent, requestNumber, run, status } = approval;
   return html`<header>
-<p class="eyebrow">${agent === undefined ? 'A run' : userText(agent)} requests approval${requestNumber > 1 && ` for the ${ordinal(requestNumber)} time`} · run <span class="id">${userText(run)}</span></p>
+<p class="eyebrow">${agent === undefined ? 'A run' : userText(agent)} ${status === 'PENDING' ? 'requests' : 'requested'} approval${requestNumber > 1 && ` for the ${ordinal(requestNumber)} time`} · run <span class="id">${userText(run)}</span></p>
 <h1>${userText(title)}</h1>
 </header>
 ${approvalTerms(approval, now)}

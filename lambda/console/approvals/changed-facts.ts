@@ -44,12 +44,17 @@ export function proposedChanges({ proposal, facts, show, status }: ApprovalDocum
 
 /** Compares the fields of edits with the fields of the same names that the request shows. */
 function compareEdits(edits: Doc, facts: Doc | undefined, show: Doc | undefined): Html {
-  if (!isPlainFields(edits)) return html`<div class="doc">${showDocument(edits)}</div>`;
+  const requested = requestedValues(edits, facts, show);
+  if (!requested) return html`<div class="doc">${showDocument(edits)}</div>`;
+  return changesTable('Field', 'Requested', 'Proposed', requested, edits);
+}
+
+/** The fields of the request that edits change; undefined if the request shows none of them. */
+function requestedValues(edits: Doc | undefined, facts: Doc | undefined, show: Doc | undefined): Fields | undefined {
+  if (!isPlainFields(edits)) return undefined;
   const names = Object.keys(edits);
   const shown = [facts, show].filter(isPlainFields).find((doc) => names.some((name) => Object.hasOwn(doc, name)));
-  if (!shown) return html`<div class="doc">${showDocument(edits)}</div>`;
-  const before = Object.fromEntries(Object.entries(shown).filter(([name]) => names.includes(name)));
-  return changesTable('Field', 'Requested', 'Proposed', before, edits);
+  return shown && Object.fromEntries(Object.entries(shown).filter(([name]) => names.includes(name)));
 }
 
 const isPlainFields = (doc: Doc | undefined): doc is Fields =>
@@ -95,4 +100,26 @@ export function followUpSummary(changed: Changed): string {
   if (rejectedEdits(changed) !== undefined) return 'the approved changes were not accepted';
   const names = differences(changed.before, changed.after).map(([name]) => plainText(name === '' ? 'all' : name));
   return `these facts changed: ${names.join(', ')}`;
+}
+
+const MAX_VALUE_CHARACTERS = 40;
+
+/** One line on proposed changes: each plain value, with the one that was requested. */
+export function proposalSummary({ proposal, facts, show }: ApprovalDocument): string {
+  const edits = proposal?.edits as Doc | undefined;
+  const before = requestedValues(edits, facts, show);
+  if (before === undefined || !isPlainFields(edits)) return 'changes';
+  const rows = differences(before, edits).flatMap(([name, old, now]) =>
+    [old, now].every((value) => value === undefined || typeof value !== 'object')
+      ? `${plainText(name)} ${shortValue(now)}${old === undefined ? '' : ` instead of ${shortValue(old)}`}`
+      : [],
+  );
+  return rows.length > 0 ? rows.slice(0, MAX_PROPOSED_VALUES).join(', ') : 'changes';
+}
+
+const MAX_PROPOSED_VALUES = 3;
+
+function shortValue(value: Doc | undefined): string {
+  const text = plainText(String(value));
+  return text.length > MAX_VALUE_CHARACTERS ? `${text.slice(0, MAX_VALUE_CHARACTERS)}…` : text;
 }

@@ -26,6 +26,8 @@ interface Choice {
   readonly groups: readonly string[];
   /** The preselected person. */
   readonly chosen?: string | undefined;
+  /** What to add to the names of people. */
+  readonly notes?: ReadonlyMap<string, string>;
 }
 
 /** The form that submits a decision. It carries the hash of what is shown, and works without JavaScript. */
@@ -39,24 +41,33 @@ export function decideForm(
 <h2 id="answer">Your decision</h2>
 <form method="post"${action !== undefined && html` action="${action}"`} class="stack">
 <input type="hidden" name="contentHash" value="${approval.contentHash}">
-${'as' in answering ? html`<p class="hint">You decide as ${userText(answering.as)}.</p>` : choice(answering, given)}
-<div><label for="comment">Comment <span class="quiet">(optional)</span></label>
-<textarea id="comment" name="comment" maxlength="10000" dir="auto">
-${given.comment ?? ''}</textarea></div>
+${deciderFields(answering, given)}
+${commentField(given.comment)}
 ${approval.editable && edits(approval, given)}
-<div class="decide"><button class="approve" name="answer" value="approve">Approve</button><button class="reject" name="answer" value="reject">Reject</button></div>
+<div class="decide"><button class="approve" name="answer" value="approve">${approval.proposal ? 'Approve changes' : 'Approve'}</button><button class="reject" name="answer" value="reject">Reject</button></div>
 </form>
 </section>`;
 }
 
+/** Says who decides, or lets the caller choose. */
+export const deciderFields = (answering: Deciders, given: DecideFormValues): Html =>
+  'as' in answering ? html`<p class="hint">You decide as ${userText(answering.as)}.</p>` : choice(answering, given);
+
+/** The field for a comment. */
+export const commentField = (
+  comment = '',
+): Html => html`<div><label for="comment">Comment <span class="quiet">(optional)</span></label>
+<textarea id="comment" name="comment" maxlength="10000" dir="auto">
+${comment}</textarea></div>`;
+
 /** A selection of the people who can vote, and a field for others if a group is open. */
-function choice({ people, groups, chosen }: Choice, given: DecideFormValues): Html {
+function choice({ people, groups, chosen, notes }: Choice, given: DecideFormValues): Html {
   const by = given.by ?? chosen;
   const named = given.member ?? (chosen !== undefined && !people.includes(chosen) ? chosen : undefined);
   const option = (value: string, label: HtmlValue) =>
     html`<option value="${value}"${value === (named === undefined ? by : '') && html` selected`}>${label}</option>`;
   const select = html`<div><label for="by">Decide as</label><p class="hint" id="by-hint">You can decide for others here.</p>
-<select id="by" name="by" aria-describedby="by-hint">${people.map((person) => option(person, plainText(person)))}${groups.length > 0 && option('', 'Another person, entered below')}</select></div>`;
+<select id="by" name="by" aria-describedby="by-hint">${people.map((person) => option(person, html`${plainText(person)}${notes?.has(person) && ` (${notes.get(person)})`}`))}${groups.length > 0 && option('', 'Another person, entered below')}</select></div>`;
   const isAlone = people.length === 0;
   const member = html`<div><label for="member">${isAlone ? 'Decide as' : 'Another person'}</label><p class="hint" id="member-hint">A member of ${nameList(groups)}, written as <code>user:</code> and a name. ${isAlone ? 'You can decide for others here.' : 'Overrides the selection above.'}</p>
 <input id="member" name="member" value="${named ?? ''}"${isAlone && html` required`} placeholder="user:…" pattern="user:.+" title="user: followed by a name" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="member-hint"></div>`;
@@ -65,15 +76,15 @@ function choice({ people, groups, chosen }: Choice, given: DecideFormValues): Ht
 
 const MOST_SOURCE = 64 * 1024;
 
-function edits({ facts, show, changed }: ApprovalDocument, given: DecideFormValues): Html {
+function edits({ facts, show, changed, proposal }: ApprovalDocument, given: DecideFormValues): Html {
   const refused = changed && rejectedEdits(changed) !== undefined ? changed.before : undefined;
   const source = [refused, facts, show].find((doc) => doc !== undefined && isPlain(doc));
   const json = source === undefined ? undefined : toEditableJson(source);
-  return html`<details${given.edits !== undefined && html` open`}><summary>Approve with changes</summary>
+  return html`<details${given.edits !== undefined && html` open`}><summary>${proposal ? 'Propose other changes' : 'Approve with changes'}</summary>
 ${jsonEditor({
   name: 'edits',
   label: 'Your changes (JSON)',
-  hint: 'Leave empty to approve as shown.',
+  hint: proposal ? 'Leave empty to approve the proposed changes.' : 'Leave empty to approve as shown.',
   value: given.edits ?? '',
   source: json !== undefined && json.length <= MOST_SOURCE ? json : undefined,
 })}</details>`;

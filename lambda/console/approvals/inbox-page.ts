@@ -1,15 +1,19 @@
-import { isFields, specialOf } from '../../checkpoints/engine.ts';
+import { groupByKind } from '../../core/approval-kind.ts';
 import type { Caller } from '../../http/caller.ts';
 import { hasRole, OPERATE_ROLES } from '../../http/roles.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
+import { MAX_DECIDED_TOGETHER } from '../../runtime/approvals/decide-all.ts';
+import { pluralize } from '../document/show-options.ts';
 import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
+import { type ProblemSummary, problemNotice } from '../notice.ts';
 import { page } from '../page.ts';
 import { PATHS, queryString } from '../paths.ts';
-import { plainText, userText } from '../text.ts';
-import { elapsedTime, exactTime, relativeAndExactTime } from '../time.ts';
-import { followUpSummary } from './changed-facts.ts';
-import { approvalCount, nameList } from './people.ts';
+import { userText } from '../text.ts';
+import { findDeciders } from './deciders.ts';
+import { inboxItem } from './inbox-item.ts';
+import { kindName } from './together/kind-name.ts';
+import { toListValue } from './together/selection.ts';
 
 /** The inbox of one person, or of everybody. */
 export interface InboxView {
@@ -18,6 +22,7 @@ export interface InboxView {
   readonly person?: string | undefined;
   readonly groups: readonly string[];
   readonly approvals: readonly ApprovalDocument[];
+  readonly problem?: ProblemSummary | undefined;
   /** The page shows requests up to this time. */
   readonly since: Date;
   readonly now: Date;
@@ -28,7 +33,7 @@ export const EVERYBODY = 'everybody';
 
 /** Pending approvals, oldest first, with their waiting time and deadline. */
 export function inboxPage(view: InboxView): Html {
-  const { caller, person } = view;
+  const { caller, person, problem } = view;
   return page({
     title: 'Inbox',
     caller,
@@ -38,6 +43,7 @@ export function inboxPage(view: InboxView): Html {
 <h1>Inbox</h1>
 <p class="lead">${person === undefined ? 'All pending approvals' : html`Pending approvals for ${userText(person)}`}, oldest first</p>
 </div></header>
+${problem && problemNotice(problem)}
 ${views(view)}
 ${caller.decidesForOthers && chooser(view)}
 ${list(view)}`,
@@ -69,44 +75,34 @@ function chooser({ caller, person, groups }: InboxView): Html {
 </form></details>`;
 }
 
-function list({ approvals, person, caller, now }: InboxView): Html {
-  const as = caller.decidesForOthers ? person : undefined;
+function list(view: InboxView): Html {
+  const { approvals, caller } = view;
   const votes = approvals.reduce((sum, approval) => sum + approval.votes.length, 0);
   const rev = `${approvals.length} ${approvals.at(-1)?.requestedAt.getTime()} ${votes}`;
-  return html`<div data-key="inbox" data-quiet data-rev="${rev}">${
-    approvals.length === 0
-      ? empty(caller)
-      : html`<ul class="inbox card sheet">${approvals.map((approval) => item(approval, as, now))}</ul>`
+  return html`<div class="stacked" data-key="inbox" data-quiet data-rev="${rev}">${
+    approvals.length === 0 ? empty(caller) : groupByKind(approvals).map((alike) => kindList(view, alike))
   }</div>`;
 }
 
-function item(approval: ApprovalDocument, as: string | undefined, now: Date): Html {
-  const { run, id, title, agent, requestedAt, deadline, quorum, approvers, changed, proposal } = approval;
-  return html`<li>
-<div><h2><a href="${PATHS.approval(run, id)}${queryString({ as })}">${userText(title)}</a></h2>
-<p class="quiet">${agent !== undefined && html`${userText(agent)} · `}<span class="id">${userText(run)}</span> · approvers: ${nameList(approvers)}</p>
-${contentSummary(approval)}
-${changed && html`<p>Requested again because ${followUpSummary(changed)}</p>`}
-${proposal && html`<p>${userText(proposal.by)} proposes changes</p>`}</div>
-<dl><div><dt>Waiting for</dt><dd>${elapsedTime(requestedAt, now)} <span class="quiet">(since ${exactTime(requestedAt)})</span></dd></div>
-<div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>
-${quorum > 1 && html`<div><dt>Approvals</dt><dd>${approvalCount(approval)} of ${quorum}</dd></div>`}</dl>
-</li>`;
-}
-
-const MAX_SUMMARY_FIELDS = 4;
-const MAX_SUMMARY_CHARACTERS = 60;
-
-/** The first plain values that a request shows, which distinguish requests with the same title. */
-function contentSummary({ facts, show }: ApprovalDocument): Html | false {
-  const fields = [facts, show].flatMap((doc) =>
-    isFields(doc) && specialOf(doc) === undefined ? Object.entries(doc) : [],
-  );
-  const values = fields.flatMap(([name, value]) => {
-    const text = typeof value === 'object' ? '' : plainText(String(value));
-    return text === '' ? [] : [`${plainText(name)}: ${text.slice(0, MAX_SUMMARY_CHARACTERS)}`];
+/** The requests of one kind. If several can be decided, they can be selected and decided together. */
+function kindList({ caller, person, now }: InboxView, alike: readonly ApprovalDocument[]): Html {
+  const as = caller.decidesForOthers ? person : undefined;
+  const selectable = alike.filter((approval) => findDeciders(caller, approval, person ?? caller.person));
+  const [first] = alike;
+  if (!first || selectable.length < 2)
+    return html`<ul class="inbox card sheet">${alike.map((approval) => inboxItem({ approval, alike: [approval], as, now }))}</ul>`;
+  const items = alike.map((approval) => {
+    const box = selectable.indexOf(approval);
+    return inboxItem({ approval, alike, as, box: box < 0 ? undefined : box, now });
   });
-  return values.length > 0 && html`<p class="quiet">${values.slice(0, MAX_SUMMARY_FIELDS).join(' · ')}</p>`;
+  const all = selectable.slice(0, MAX_DECIDED_TOGETHER);
+  const count = all.length < selectable.length ? `the first ${all.length}` : `all ${all.length}`;
+  return html`<form class="card sheet" method="post" action="${PATHS.decideTogether}">
+<h2>${kindName(first)} <span class="quiet">${pluralize(alike.length, 'request')}</span></h2>
+${as !== undefined && html`<input type="hidden" name="as" value="${as}">`}
+<ul class="inbox">${items}</ul>
+<div class="actions kind-actions"><button data-counted="Decide # selected">Decide selected</button><button name="list" value="${toListValue(all.map(({ run, id }) => ({ run, approval: id })))}">Decide ${count}</button></div>
+</form>`;
 }
 
 const empty = (caller: Caller): Html =>

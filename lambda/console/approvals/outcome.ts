@@ -28,7 +28,7 @@ export function outcome(
   const own = ownVote(approval, person);
   const rev = `${approval.status} ${approval.votes.length} ${run.status} ${own?.answer} ${again?.status}`;
   const shown = approval.status === 'PENDING' && !own ? false : describeOutcome(approval, own?.answer, now);
-  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but requested again' : headline(approval, own), shown, again && asksAgain(again, againLink), runNow(run.status, approval.outcome, link))}</div>`;
+  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but requested again' : headline(approval, own), shown, again && asksAgain(again, againLink), runNow(run.status, approval, link))}</div>`;
 }
 
 /** Why approval is requested again, and a link to the new request. */
@@ -67,7 +67,8 @@ function describeOutcome(approval: ApprovalDocument, own: string | undefined, no
       own && html`<p>Your decision is recorded. ${remainingApprovals(approval)} needed before the run resumes.</p>`
     );
   const when = endedAt && html` ${relativeAndExactTime(endedAt, now)}`;
-  if (status === 'WITHDRAWN') return html`<p>Withdrawn${when}: ${userText(withdrawalReason ?? 'no reason given')}</p>`;
+  if (status === 'WITHDRAWN')
+    return html`<p>Withdrawn${when}: ${userText(withdrawalReason ?? 'no reason given')}</p><p>${MEANING.reject}</p>`;
   if (status === 'EXPIRED')
     return html`<p>The deadline was${deadline && html` ${relativeAndExactTime(deadline, now)}`}. ${MEANING[meant ?? 'reject']}</p>`;
   const deciders = votes
@@ -82,9 +83,11 @@ const MEANING = {
   fail: 'The run fails.',
 } as const;
 
-function runNow(status: Status, meant: ApprovalDocument['outcome'], link: string | undefined): Html {
+function runNow(status: Status, approval: ApprovalDocument, link: string | undefined): Html {
   // A run can succeed after a rejection.
-  const ended = meant === 'reject' ? 'The run resumed with that decision and has ended:' : 'The run has ended:';
+  const known = approval.status === 'REJECTED' ? 'decision' : 'outcome';
+  const ended =
+    approval.outcome === 'reject' ? `The run resumed with that ${known} and has ended:` : 'The run has ended:';
   const words = hasEnded(status) ? ended : 'Run status:';
   return html`<p class="line">${words} ${statusBadge(status)}${link !== undefined && html` <a href="${link}">View run</a>`}${!hasEnded(status) && html` <a href="" class="quiet">Refresh</a>`}</p>`;
 }

@@ -3,7 +3,7 @@ import { isExcluded } from '../../core/requester.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';
-import { statusBadge } from '../status-badge.ts';
+import { badge, statusBadge } from '../status-badge.ts';
 import { revealHidden, userText } from '../text.ts';
 import { relativeTime } from '../time.ts';
 import { OWN_PAGE, section } from './section.ts';
@@ -29,7 +29,7 @@ function voteOf(
   { by, as, membership, answer, at, comment, edits, counts }: ApprovalDocument['votes'][number],
   now: Date,
 ): Html {
-  return html`<li><span class="line"><strong>${userText(by)}</strong>${as !== undefined && html`<span class="quiet">for ${userText(as)}${membership === 'stated' && ', as stated by an administrator'}</span>`} ${statusBadge(answer === 'approve' ? 'APPROVED' : 'REJECTED')} <span class="quiet">${relativeTime(at, now)}</span></span>
+  return html`<li><span class="line"><strong>${userText(by)}</strong>${as !== undefined && html`<span class="quiet">for ${userText(as)}${membership === 'stated' && ', as stated by an administrator'}</span>`} ${counts ? statusBadge(answer === 'approve' ? 'APPROVED' : 'REJECTED') : badge('neutral', 'Approved before')} <span class="quiet">${relativeTime(at, now)}</span></span>
 ${!counts && html`<p class="hint">Does not count any more: it was for an earlier version of the request.</p>`}
 ${comment !== undefined && html`<div class="text" dir="auto">${revealHidden(comment)}</div>`}
 ${edits !== undefined && html`<div class="doc"><p class="hint">With these changes:</p>${showDocument(edits as Doc)}</div>`}</li>`;

@@ -31,12 +31,17 @@ import {
 } from '../request.ts';
 import { type ApprovalPageOptions, approvalPage } from './approval-page.ts';
 import { EVERYBODY, type InboxView, inboxChanges, inboxPage } from './inbox-page.ts';
+import { togetherRoutes } from './together/routes.ts';
+import { whoAnswers } from './who-answers.ts';
 
 /** Registers the inbox and the pages of approvals. */
-export function approvalRoutes(app: Hono<ApiEnv>, { runtime, telemetry }: ConsoleOptions): void {
+export function approvalRoutes(app: Hono<ApiEnv>, options: ConsoleOptions): void {
+  const { runtime, telemetry } = options;
   const now = () => new Date(runtime.clock.now());
 
   app.get('/inbox', async (context) => htmlResponse(context, inboxPage(await inbox(context, now()))));
+
+  togetherRoutes(app, options);
 
   app.get('/inbox/changes', async (context) => {
     const { operator } = authorize(context, INBOX_ROLES);
@@ -104,8 +109,15 @@ async function inbox(context: ConsoleContext, now: Date): Promise<InboxView> {
   const { as = '', groups: given } = context.req.query();
   const { person, groups } = whose(caller, as.trim() || undefined, parseGroups(given));
   const approvals = person === undefined ? await operator.pendingApprovals() : await operator.inbox(person, { groups });
-  return { caller, person, groups, approvals, since: new Date(now.getTime() - OVERLAP_MS), now };
+  const problem = context.req.query('selected') === 'none' ? NOTHING_SELECTED : undefined;
+  return { caller, person, groups, approvals, problem, since: new Date(now.getTime() - OVERLAP_MS), now };
 }
+
+const NOTHING_SELECTED = {
+  status: 400,
+  title: 'No request is selected',
+  detail: 'Check the boxes of the requests that get the same answer, or decide all of them.',
+};
 
 /** The inbox that a caller sees: everybody's for an operator, their own for an approver, or that of a named person. */
 function whose(caller: Caller, as: string | undefined, groups: readonly string[]) {
@@ -126,12 +138,4 @@ async function loaded(context: ConsoleContext, now: Date): Promise<ApprovalPageO
   requireApprovalAccess(caller, approval);
   const as = caller.decidesForOthers ? context.req.query('as') : undefined;
   return { caller, approval, run, followUp, as, now };
-}
-
-/** The person who decides: the caller, or the person that a caller chose who decides for others. */
-function whoAnswers(caller: Caller, by: string | undefined) {
-  if (!caller.decidesForOthers || by === undefined) return requireDecider(caller);
-  const person = by.trim();
-  // A person with two names would count twice.
-  return { by: checkPerson('The person who decides', person), groups: [] };
 }

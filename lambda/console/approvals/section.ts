@@ -19,7 +19,7 @@ interface SectionSpec {
   readonly rev?: string;
 }
 
-/** A section of a request, labelled by its heading. */
+/** A section of a request. On its own page it is a landmark; among other requests there would be too many of them. */
 export function section(
   { suffix, level }: RequestPlace,
   { id: name, className, rev }: SectionSpec,
@@ -27,7 +27,10 @@ export function section(
   ...content: readonly HtmlValue[]
 ): Html {
   const id = `${name}${suffix}`;
-  const heading = level === 2 ? html`<h2 id="${id}">${title}</h2>` : html`<h3 id="${id}">${title}</h3>`;
-  return html`<section class="${className}" aria-labelledby="${id}"${rev !== undefined && html` data-key="${id}" data-rev="${rev}"`}>${heading}
-${content}</section>`;
+  const live = rev !== undefined && html` data-key="${id}" data-rev="${rev}"`;
+  return level === 2
+    ? html`<section class="${className}" aria-labelledby="${id}"${live}><h2 id="${id}">${title}</h2>
+${content}</section>`
+    : html`<div class="${className}"${live}><h3>${title}</h3>
+${content}</div>`;
 }

@@ -1,11 +1,13 @@
 import { attachEditors } from './editors.ts';
 import { loadParts } from './parts.ts';
 import { pollForChanges } from './poll-for-changes.ts';
+import { countSelections } from './selections.ts';
 import { updateTimes } from './times.ts';
 
 // Pages work without this script. It keeps them up to date and loads sections in place.
 updateTimes(document);
 setInterval(() => updateTimes(document), 15_000);
 attachEditors();
+countSelections();
 loadParts(document);
 void pollForChanges();

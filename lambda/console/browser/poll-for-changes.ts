@@ -1,6 +1,7 @@
 import { FetchError, fetchPage } from './fetch-page.ts';
 import { followRun } from './follow-run.ts';
 import { loadParts } from './parts.ts';
+import { keepSelections, updateCounts } from './selections.ts';
 import { updateTimes } from './times.ts';
 
 const MIN_DELAY_MS = 2000;
@@ -88,7 +89,7 @@ function applyElement(fresh: HTMLElement): boolean {
   if (old && rev !== undefined && rev === old.dataset.rev) return false;
   if (!old && 'known' in fresh.dataset) return false;
   // A form that the user is filling in stays.
-  if (old?.querySelector('input:focus, textarea:focus, select:focus')) return false;
+  if (old?.querySelector('input:not([type="checkbox"]):focus, textarea:focus, select:focus')) return false;
   // A lazily loaded part stays visible until its new content has arrived.
   if (old && fresh.dataset.load !== undefined) {
     Object.assign(old.dataset, { rev, load: fresh.dataset.load });
@@ -101,8 +102,10 @@ function applyElement(fresh: HTMLElement): boolean {
   updateTimes(node);
   if (old) {
     const focus = focusedIndex(old);
+    const box = keepSelections(old, node);
     old.replaceWith(node);
-    node.querySelectorAll<HTMLElement>('a, button, summary')[focus]?.focus();
+    updateCounts(node);
+    (box ?? node.querySelectorAll<HTMLElement>('a, button, summary')[focus])?.focus();
   } else if (target?.dataset.new === 'first') target.prepend(node);
   else target?.append(node);
   if ('last' in node.dataset) node.parentElement?.append(node);

@@ -1,5 +1,6 @@
 import { approvalKind } from '../../core/approval-kind.ts';
 import { WaitstateError } from '../../core/errors.ts';
+import { forEachConcurrently } from '../../core/for-each-concurrently.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ChangedApproval } from './change-approval.ts';
@@ -134,12 +135,10 @@ async function settleEach<T>(
   work: (shown: ShownApproval, index: number) => Promise<T>,
 ): Promise<readonly PromiseSettledResult<T>[]> {
   const settled: PromiseSettledResult<T>[] = [];
-  const runs = Map.groupBy(approvals.entries(), ([, { run }]) => run).values();
-  const worker = async () => {
-    for (const ofRun of runs)
-      for (const [index, shown] of ofRun) [settled[index]] = await Promise.allSettled([work(shown, index)]);
-  };
-  await Promise.all(Array.from({ length: MAX_CONCURRENT_RUNS }, worker));
+  const runs = [...Map.groupBy(approvals.entries(), ([, { run }]) => run).values()];
+  await forEachConcurrently(runs, MAX_CONCURRENT_RUNS, async (ofRun) => {
+    for (const [index, shown] of ofRun) [settled[index]] = await Promise.allSettled([work(shown, index)]);
+  });
   return settled;
 }
 

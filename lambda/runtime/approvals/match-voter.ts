@@ -1,6 +1,6 @@
 import type { Context } from '../../checkpoints/engine.ts';
 import type { ApprovalMeta, GroupMembers, Person, Vote } from '../../core/approval.ts';
-import { groupsOf, hasVoted, matchApprover, notAnApprover } from '../../core/approval-votes.ts';
+import { groupsOf, groupsToVoteFor, hasVoted, matchApprover, notAnApprover } from '../../core/approval-votes.ts';
 import { type Delegation, isActive, noDelegation } from '../../core/delegation.ts';
 import { isGroup } from '../../core/person.ts';
 import { isExcluded } from '../../core/requester.ts';
@@ -34,8 +34,7 @@ export async function matchVoter(
   const members = now.members === undefined ? {} : readMembers(at, await cipher(), approval);
   const terms = { ...now, members };
   if (person !== undefined) return matchDelegate(at, terms, time, { by, person, groups: delegatorGroups });
-  const unknownGroups = now.openGroups ? now.approvers.filter((group) => isGroup(group) && !members[group]) : [];
-  const found = matchApprover(now, by, [...groupsOf(members, by), ...unknownGroups]);
+  const found = matchApprover(now, by, groupsToVoteFor(now, members, by));
   if (found) return found;
   const [first, ...others] = await delegationsTo(at, terms, by, time);
   if (!first) throw notAnApprover(now, by, members);
