@@ -1,19 +1,36 @@
 import { BREAKS } from './breaks.ts';
 import { runSeed } from './run-seed.ts';
 
-/** The first seed that detects that a guard is disabled, and whether the seed gives the same trace again. */
+/** A seed that detects that a guard is disabled, and whether the seed gives the same trace again. */
 export interface Detected {
   readonly name: string;
   readonly seed: number | undefined;
   readonly isSameTrace: boolean;
 }
 
+// Rare detections. A search from seed 1 would take most of the time of the test; it still follows, since a change of the
+// simulation also changes what a seed does. Then replace these with the seeds that the search finds.
+const LIKELY_SEEDS: Readonly<Record<string, number>> = {
+  revision: 11,
+  wake: 65,
+  'payload-first': 26,
+  'write-id': 232,
+  withdraw: 13,
+  quorum: 13,
+  atomic: 6,
+  early: 32,
+  lease: 6,
+  'signal-id': 6,
+  clock: 9,
+};
+
 /** Disables one guard after the other, and prints what detects it as a line of JSON. */
 for (const broken of Object.keys(BREAKS)) {
-  let seed = 1;
-  while (seed <= 1000 && (await runSeed(seed, { broken })).findings.length === 0) seed++;
-  const [first, again] = [await runSeed(seed, { broken, traces: true }), await runSeed(seed, { broken, traces: true })];
-  const isSameTrace = first.trace.join('\n') === again.trace.join('\n');
-  const isDetected = first.findings.length > 0;
-  console.log(JSON.stringify({ name: broken, seed: isDetected ? seed : undefined, isSameTrace } satisfies Detected));
+  const traced = (seed: number) => runSeed(seed, { broken, traces: true });
+  let found = await traced(LIKELY_SEEDS[broken] ?? 1);
+  for (let seed = 1; seed <= 1000 && found.findings.length === 0; seed++) found = await traced(seed);
+  const again = await traced(found.seed);
+  const isSameTrace = found.trace.join('\n') === again.trace.join('\n');
+  const seed = found.findings.length > 0 ? found.seed : undefined;
+  console.log(JSON.stringify({ name: broken, seed, isSameTrace } satisfies Detected));
 }
