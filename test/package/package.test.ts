@@ -22,7 +22,8 @@ describe('a project that deploys the package', () => {
   const APP = `
     import { App, Duration, Stack } from 'aws-cdk-lib';
     import { Waitstate } from 'waitstate/cdk';
-    const app = new App({ outdir: 'cdk.out' });
+    // test/infra validates the templates, which takes longer than the rest of a synthesis.
+    const app = new App({ outdir: 'cdk.out', builtinCloudFormationValidation: false });
     const waitstate = new Waitstate(new Stack(app, 'Mine'), 'Waitstate', { retention: Duration.days(90) });
     waitstate.addAgent('greet', { entry: 'agents/greet.ts' });
     app.synth();
@@ -92,6 +93,8 @@ describe('the declarations of the package', () => {
     compilerOptions: {
       ...{ lib: ['es2022'], target: 'es2022', module: 'nodenext', types: ['node'] },
       ...{ strict: true, skipLibCheck: false, noEmit: true },
+      // The rest of this package is the services that ours does not use, half of all lines to compile.
+      paths: { 'aws-cdk-lib': ['./node_modules/aws-cdk-lib/core/index.d.ts'] },
     },
     include: ['*.ts'],
   };
