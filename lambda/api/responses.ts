@@ -41,7 +41,13 @@ export const approvalsResponse = (approvals: readonly ApprovalDocument[]): objec
 
 /** The votes of an approval without comments and edits. */
 export const listedVotes = ({ votes }: Pick<ApprovalDocument, 'votes'>): ApprovalDocument['votes'] =>
-  votes.map(({ by, as, answer, at, counts }) => ({ by, ...omitUndefined({ as }), answer, at, counts }));
+  votes.map(({ by, for: person, as, answer, at, counts }) => ({
+    by,
+    ...omitUndefined({ for: person, as }),
+    answer,
+    at,
+    counts,
+  }));
 
 /** A part of a timeline, with the versions of checkpoints instead of the checkpoints. */
 export const timelineResponse = ({ spans, ...page }: TimelinePage): object => ({

@@ -6,9 +6,9 @@ import { type DecideFormValues, decideForm } from './approvals/decide-form.ts';
 import { outcome } from './approvals/outcome.ts';
 import { ownVote, peopleSection } from './approvals/people.ts';
 import { type Html, html } from './markup.ts';
-import { type ProblemSummary, problemNotice } from './notice.ts';
+import { notice, type ProblemSummary, problemNotice } from './notice.ts';
 import { page } from './page.ts';
-import { plainText } from './text.ts';
+import { plainText, userText } from './text.ts';
 
 export interface LinkPageOptions {
   /** For the URLs of payloads; the page never shows it as text. */
@@ -24,9 +24,13 @@ export interface LinkPageOptions {
 
 /** The page of an approval link: the request, the form, and later the outcome. The form posts to its path. */
 export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
-  const { approval, person, run, followUp } = link;
+  const { approval, person, run, followUp, delegationEnded = false } = link;
   const { token, problem, formValues, wasJustDecided = false, now } = options;
-  const canDecide = approval.status === 'PENDING' && !ownVote(approval, person);
+  const { for: delegator } = approval;
+  const isOpen = approval.status === 'PENDING' && !ownVote(approval, person);
+  // Someone else may have voted for the person who is away, or they themself.
+  const canDecide = isOpen && !delegationEnded && !ownVote(approval, delegator);
+  const deciders = { as: person, ...(delegator !== undefined && { for: [delegator] }) };
   // Without the query, which says that the reader has decided: they may decide again on proposed changes.
   const path = `/approvals/${encodeURIComponent(token)}`;
   const payloadUrl = (id: string) => `${path}/payloads/${encodePathId(id)}`;
@@ -36,9 +40,17 @@ export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
     isNarrow: true,
     live: mayChange ? '' : undefined,
     body: html`${problem && problemNotice(problem)}
+${isOpen && delegationEnded && delegator !== undefined && endedNotice(person, delegator)}
 ${outcome(approval, run, { person, followUp, now })}
 ${approvalDetails(approval, { payloadUrl }, now)}
 ${peopleSection(approval, now)}
-${canDecide ? decideForm(approval, { as: person }, formValues, path) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}`,
+${canDecide ? decideForm(approval, deciders, formValues, path) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}`,
   });
 }
+
+const endedNotice = (person: string, delegator: string): Html =>
+  notice(
+    'wait',
+    'This link can no longer decide',
+    html`<p>${userText(person)} no longer answers for ${userText(delegator)}. ${userText(delegator)} or another approver must decide.</p>`,
+  );

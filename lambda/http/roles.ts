@@ -1,6 +1,7 @@
 import { checkPerson, type Person } from '../core/approval.ts';
 import { groupsOf, matchApprover, notAnApprover } from '../core/approval-votes.ts';
 import type { ApprovalDocument } from '../operator/approval-document.ts';
+import type { Operator } from '../operator/operator.ts';
 import { type Caller, ROLES, type Role } from './caller.ts';
 import { HttpError } from './problem.ts';
 
@@ -33,12 +34,21 @@ export function requireRole(caller: Caller, allowed: readonly Role[]): void {
     throw notAllowed(`This requires the role ${allowed.join(' or ')}. Ask an administrator for it.`);
 }
 
-/** Throws unless the caller can read runs, can decide for others, or is one of the approvers. */
-export function requireApprovalAccess(caller: Caller, approval: ApprovalDocument): void {
+/**
+ * Throws unless the caller can read runs, can decide for others, is one of the approvers, has voted, or is the delegate
+ * of an approver. Only then are delegations read.
+ */
+export async function requireApprovalAccess(
+  caller: Caller,
+  approval: ApprovalDocument,
+  operator: Pick<Operator, 'delegationsOf'>,
+): Promise<void> {
   const { person = '', groups, decidesForOthers } = caller;
   const { members = {} } = approval;
   const known = [...groups, ...groupsOf(members, person)];
   if (hasRole(caller, VIEW_ROLES) || decidesForOthers || matchApprover(approval, person, known)) return;
+  if (approval.votes.some(({ by }) => by === person)) return;
+  if ((await operator.delegationsOf(approval)).some(({ delegate }) => delegate === person)) return;
   throw notAnApprover(approval, person, members);
 }
 

@@ -1,11 +1,20 @@
 import { scanRuns } from '../checkpoints/engine.ts';
+import { isActive } from '../core/delegation.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { decideByToken, findByToken } from '../runtime/approvals/by-token.ts';
 import { decide, remind, withdraw } from '../runtime/approvals/decide.ts';
 import { decideAll, renderDecided } from '../runtime/approvals/decide-all.ts';
+import {
+  delegate,
+  endDelegation,
+  listDelegations,
+  readDelegations,
+  toDelegationView,
+} from '../runtime/approvals/delegations.ts';
 import { deliverDecided } from '../runtime/approvals/deliver-decided.ts';
 import { type FoundApproval, findApproval, findApprovals } from '../runtime/approvals/find-approval.ts';
 import { findPending, inbox, skipUnreadable } from '../runtime/approvals/inbox.ts';
+import { knownVoters } from '../runtime/approvals/match-voter.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type ApprovalDocument, toApprovalDocument } from './approval-document.ts';
 import { checkLimit } from './check-limit.ts';
@@ -29,10 +38,15 @@ type ApprovalOperator = Pick<
   | 'withdraw'
   | 'approvalByLink'
   | 'decideByLink'
+  | 'delegate'
+  | 'endDelegation'
+  | 'delegations'
+  | 'delegationsOf'
 >;
 
 const WAITING_STATUSES = ['WAITING_FOR_APPROVAL', 'WAITING_FOR_SIGNAL', 'SLEEPING'] as const;
 const MAX_APPROVALS = 100;
+const MAX_DELEGATIONS = 1000;
 
 /** The methods of the operator that are about approvals. */
 export function createApprovalOperator(runtime: Runtime): ApprovalOperator {
@@ -87,13 +101,27 @@ export function createApprovalOperator(runtime: Runtime): ApprovalOperator {
       toApprovalDocument(await deliverDecided(runtime, await withdraw(await forRun(run), id, reason))),
     async approvalByLink(token) {
       const found = await findByToken(await forTenant(), token);
-      return { ...(await toApprovalInRun(found, await findFollowUp(found))), person: found.person };
+      const { person, delegationEnded } = found;
+      const inRun = await toApprovalInRun(found, await findFollowUp(found));
+      return { ...inRun, person, ...omitUndefined({ delegationEnded }) };
     },
     async decideByLink(token, answer) {
       const decided = await deliverDecided(runtime, await decideByToken(await forTenant(), token, answer));
       // The run can ask again only after it has resumed, so a decision that was recorded just now has no follow-up.
       const followUp = decided.isChanged ? undefined : await findFollowUp(decided);
       return { ...(await toApprovalInRun(decided, followUp)), person: decided.person };
+    },
+    delegate: async (input) => toDelegationView(await delegate(await forTenant(), input)),
+    async endDelegation(person) {
+      const ended = await endDelegation(await forTenant(), person);
+      return ended && toDelegationView(ended);
+    },
+    delegations: async ({ person } = {}) =>
+      (await listDelegations(await forTenant(), { person, limit: MAX_DELEGATIONS })).map(toDelegationView),
+    async delegationsOf({ approvers, members = {} }) {
+      const context = await forTenant();
+      const found = await readDelegations(context, knownVoters({ approvers, members }));
+      return [...found.values()].filter((each) => isActive(each, context.now())).map(toDelegationView);
     },
   };
 }

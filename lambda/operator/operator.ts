@@ -9,10 +9,12 @@ import type {
   RunSummary,
 } from '../checkpoints/engine.ts';
 import type { Approver, Person, UnsentNotification } from '../core/approval.ts';
+import type { DelegateInput } from '../core/delegation.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
 import type { DecideAllInput, DecideAllResult } from '../runtime/approvals/decide-all.ts';
 import type { AnswerInput, DecideInput } from '../runtime/approvals/decide-input.ts';
+import type { DelegationView } from '../runtime/approvals/delegations.ts';
 import type { RestartPreview } from '../runtime/control/preview-restart.ts';
 import type { RewindOptions } from '../runtime/control/rewind-and-fork.ts';
 import type { StartedRun } from '../runtime/control/start-run.ts';
@@ -82,6 +84,14 @@ export interface Operator {
   decideAll(input: DecideAllInput): Promise<readonly DecideAllResult<ApprovalDocument>[]>;
   remind(run: string, id: string): Promise<ApprovalDocument>;
   withdraw(run: string, id: string, reason: string): Promise<ApprovalDocument>;
+  /** Lets someone answer for a person. The caller decides who may make it, and has authenticated `createdBy`. */
+  delegate(input: DelegateInput): Promise<DelegationView>;
+  /** Ends the delegation of a person early; undefined if there is none. */
+  endDelegation(person: Person): Promise<DelegationView | undefined>;
+  /** The delegations that have not ended: of everybody, or from and to one person; at most 1,000. */
+  delegations(options?: { readonly person?: Person }): Promise<readonly DelegationView[]>;
+  /** The delegations of the known approvers of a request that hold now. */
+  delegationsOf(approval: Pick<ApprovalDocument, 'approvers' | 'members'>): Promise<readonly DelegationView[]>;
   /** The approval of a link, in whichever tenant it is. */
   approvalByLink(token: string): Promise<LinkedApproval>;
   /** Decides as the person whose link it is. */
@@ -269,4 +279,6 @@ export interface ApprovalInRun {
 /** The approval of a link, and the person whose link it is. */
 export interface LinkedApproval extends ApprovalInRun {
   readonly person: string;
+  /** Present if they answer for someone else and can no longer do that. */
+  readonly delegationEnded?: true;
 }

@@ -40,8 +40,10 @@ describe('a route for callers', () => {
     for (const roles of sets) {
       const { status, json } = await callApi(path, { ...init, as: caller({ roles }) });
       const mayDoIt = roles.some((role) => route.access.includes(role));
-      // The inbox checks the role again for each of its two lists.
-      const isRefused = json.code === 'NOT_ALLOWED' && !(route.name === 'listApprovals' && !roles.includes('approver'));
+      // The inbox and the delegations check the role again for each of their two lists.
+      const isRefused =
+        json.code === 'NOT_ALLOWED' &&
+        !(['listApprovals', 'listDelegations'].includes(route.name) && !roles.includes('approver'));
       if (mayDoIt) expect([roles, isRefused, status === 401]).toEqual([roles, false, false]);
       else expect([roles, status, json.code]).toEqual([roles, 403, 'NOT_ALLOWED']);
     }
@@ -54,6 +56,8 @@ describe('a route for callers', () => {
         decideApproval: ['approver'],
         decideApprovals: ['approver'],
         startRun: ['operator', 'starter'],
+        delegate: ['approver'],
+        endDelegation: ['approver'],
         ...Object.fromEntries(WORKER_ROUTES.map((route) => [route, ['operator', 'worker'] as const])),
       };
       if (method === 'POST') expect([name, access]).toEqual([name, others[name] ?? ['operator']]);

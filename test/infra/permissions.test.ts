@@ -75,6 +75,10 @@ describe('the permissions of a Waitstate with an agent of each kind and no optio
       'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*',
       'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*/payloads/*',
       'execute-api:Invoke on HttpApi: POST /api/runs/*/approvals/*/decide',
+      'execute-api:Invoke on HttpApi: GET /api/delegations',
+      'execute-api:Invoke on HttpApi: POST /api/delegations',
+      'execute-api:Invoke on HttpApi: POST /api/delegations/*/end',
+      'execute-api:Invoke on HttpApi: POST /api/approvals/decide',
     ],
     'Worker/ServiceRole': [BASIC, ...WORK],
     'Reader/ServiceRole': [
@@ -234,6 +238,10 @@ describe('the permissions of a Waitstate with tenants, keys and a network', () =
       'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*',
       'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*/payloads/*',
       'execute-api:Invoke on HttpApi: POST /api/runs/*/approvals/*/decide',
+      'execute-api:Invoke on HttpApi: GET /api/delegations',
+      'execute-api:Invoke on HttpApi: POST /api/delegations',
+      'execute-api:Invoke on HttpApi: POST /api/delegations/*/end',
+      'execute-api:Invoke on HttpApi: POST /api/approvals/decide',
     ],
     'Worker/ServiceRole': [BASIC, ...WORK],
     'Reader/ServiceRole': [

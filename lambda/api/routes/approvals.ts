@@ -88,7 +88,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     problems: [404, 410],
     async handle({ operator, caller, params: { run, approval } }) {
       const found = await operator.approval(run, approval);
-      requireApprovalAccess(caller, found);
+      await requireApprovalAccess(caller, found, operator);
       return { status: 200, json: approvalResponse(found) };
     },
   }),
@@ -118,7 +118,8 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     problems: [404, 410, 413],
     async handle(request) {
       const { run, approval, payload } = request.params;
-      requireApprovalAccess(request.caller, await request.operator.approval(run, approval));
+      const { caller, operator } = request;
+      await requireApprovalAccess(caller, await operator.approval(run, approval), operator);
       return downloadPayload(request, { run, from: { approval }, id: payload });
     },
   }),
@@ -138,6 +139,9 @@ export const APPROVAL_ROUTES: readonly Route[] = [
         'Decide',
         z.strictObject({
           ...decisionFields,
+          for: Person.optional().describe(
+            'The person for whom they decide as their delegate. Default: if they are not an approver, someone who is and delegated it to them',
+          ),
           by: Person.optional().describe('For callers who answer for others'),
           groups: z.array(Group).max(100).optional().describe('The groups of that person'),
         }),
@@ -148,7 +152,8 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     async handle({ operator, caller, api, params: { run, approval }, body }) {
       const { answer, comment, edits, contentHash, ...who } = await body();
       const as = answeringAs(caller, who.by, who.groups);
-      const decision = { approval, answer, ...omitUndefined({ comment, edits, contentHash }) };
+      const person = who.for === undefined ? undefined : checkPerson('`for`', who.for);
+      const decision = { approval, answer, ...omitUndefined({ for: person, comment, edits, contentHash }) };
       const decided = await operator.decide(run, { ...decision, ...as });
       api.telemetry.count('DecisionRecorded');
       return { status: 200, json: approvalResponse(decided) };

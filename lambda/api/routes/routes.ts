@@ -5,6 +5,7 @@ import { APPROVAL_ROUTES } from './approvals.ts';
 import { CHECKPOINT_ROUTES } from './checkpoints.ts';
 import { CLAIM_ROUTES } from './claims.ts';
 import { DECIDE_ALL_ROUTE } from './decide-all.ts';
+import { DELEGATION_ROUTES } from './delegations.ts';
 import { EVENT_ROUTES } from './events.ts';
 import { LINK_ROUTES } from './links.ts';
 import { PROTOCOL_ROUTES } from './protocol.ts';
@@ -27,5 +28,6 @@ export const ROUTES: readonly Route[] = [
   ...CLAIM_ROUTES,
   ...PROTOCOL_ROUTES,
   ...APPROVAL_ROUTES,
+  ...DELEGATION_ROUTES,
   DECIDE_ALL_ROUTE,
 ];

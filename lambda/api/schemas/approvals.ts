@@ -23,6 +23,11 @@ const Vote = namedSchema(
   'Vote',
   z.strictObject({
     by: z.string(),
+    for: z.string().optional().describe('The person for whom a delegate voted'),
+    delegation: z
+      .strictObject({ from: Timestamp, until: Timestamp, createdBy: z.string(), createdAt: Timestamp })
+      .optional()
+      .describe('The delegation that allowed it'),
     as: z.string().optional().describe('The group on whose behalf they voted'),
     membership: z
       .literal('stated')
@@ -54,7 +59,7 @@ export const Approval = namedSchema(
     changed: z.strictObject({ before: Document, after: Document }).optional(),
     contentHash: z.string().describe('The hash of everything that is shown; send it with the decision'),
     proposal: z
-      .strictObject({ by: z.string(), at: Timestamp, edits: z.unknown() })
+      .strictObject({ by: z.string(), for: z.string().optional(), at: Timestamp, edits: z.unknown() })
       .optional()
       .describe('The newest changes that an approver proposed; a decision is about the request with these changes'),
     approvers: StringList,
@@ -69,6 +74,7 @@ export const Approval = namedSchema(
     openGroups: z.literal(true).optional().describe('Anyone can vote for a group whose members nobody knows'),
     requestedBy: z.string().optional().describe('The person who requested the run'),
     excludeRequester: z.literal(true).optional().describe('Whoever requested the run cannot vote'),
+    for: z.string().optional().describe('In an inbox or behind a link: the person for whom its owner answers'),
     votes: z.array(Vote),
     endedAt: Timestamp.optional(),
     outcome: z.enum(['approve', 'reject', 'fail']).optional(),
@@ -113,6 +119,10 @@ export const Link = namedSchema(
   z.strictObject({
     approval: Approval,
     person: z.string().describe('The person that the link was created for'),
+    delegationEnded: z
+      .literal(true)
+      .optional()
+      .describe('The person answers for someone else, and can no longer do that'),
     run: z.strictObject({ status: StatusName, agent: z.string().optional() }),
     hasFollowUp: z
       .boolean()

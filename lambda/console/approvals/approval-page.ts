@@ -3,6 +3,7 @@ import type { Caller } from '../../http/caller.ts';
 import { encodePathId } from '../../http/path-id.ts';
 import { hasRole, OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
+import type { DelegationView } from '../../runtime/approvals/delegations.ts';
 import { breadcrumbs } from '../crumbs.ts';
 import { type Html, html } from '../markup.ts';
 import { type ProblemSummary, problemNotice } from '../notice.ts';
@@ -23,6 +24,8 @@ export interface ApprovalPageOptions {
   readonly followUp?: ApprovalDocument | undefined;
   /** The person for whom the caller decides, if the caller may decide for others. */
   readonly as?: string | undefined;
+  /** The delegations of the approvers that hold now, if the caller could answer for one of them. */
+  readonly delegations?: readonly DelegationView[] | undefined;
   readonly problem?: ProblemSummary | undefined;
   readonly formValues?: DecideFormValues | undefined;
   readonly now: Date;
@@ -47,7 +50,7 @@ ${problem && problemNotice(problem)}
 ${outcome(approval, run, { person, runUrl: hasRole(caller, VIEW_ROLES) ? PATHS.run(approval.run) : undefined, followUp: again, followUpUrl: again && `${PATHS.approval(again.run, again.id)}${queryString({ as })}`, now })}
 ${approvalDetails(approval, { payloadUrl }, now)}
 ${peopleSection(approval, now)}
-${isPending ? answering(caller, approval, person, given) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}
+${isPending ? answering(options, person, given) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}
 ${hasRole(caller, VIEW_ROLES) && evidenceLink(approval)}
 ${isPending && hasRole(caller, OPERATE_ROLES) && forOperators(approval)}`,
   });
@@ -57,12 +60,11 @@ const evidenceLink = ({ run, id }: ApprovalDocument): Html =>
   html`<p class="actions"><a class="button" download="evidence.json" href="/api/runs/${encodePathId(run)}/approvals/${encodePathId(id)}/evidence">Download evidence</a></p>`;
 
 function answering(
-  caller: Caller,
-  approval: ApprovalDocument,
+  { caller, approval, delegations }: ApprovalPageOptions,
   person: string | undefined,
   given?: DecideFormValues,
 ): Html {
-  const who = findDeciders(caller, approval, person);
+  const who = findDeciders(caller, approval, person, delegations);
   if (who) return decideForm(approval, who, given);
   return html`<p class="quiet" data-key="form" data-quiet data-rev="nobody ${approval.approvers.length}">${whyNotOffered(caller, approval, person)}</p>`;
 }

@@ -1,4 +1,5 @@
 import { type Doc, equal, type Fields, isFields, specialOf } from '../../checkpoints/engine.ts';
+import { voterName } from '../../core/delegation.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { type Html, html } from '../markup.ts';
@@ -34,7 +35,7 @@ export function proposedChanges({ proposal, facts, show, status }: ApprovalDocum
     section(
       place,
       { id: 'proposal', className: 'notice wait changed-values' },
-      html`${userText(proposal.by)} ${isPending ? 'proposes' : 'proposed'} these changes`,
+      html`${userText(voterName(proposal))} ${isPending ? 'proposes' : 'proposed'} these changes`,
       isPending &&
         html`<p>A decision is about the request with these changes. Earlier approvals do not cover them.</p>`,
       compareEdits(proposal.edits as Doc, facts, show),

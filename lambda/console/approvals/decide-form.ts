@@ -14,16 +14,19 @@ export interface DecideFormValues {
   readonly edits?: string | undefined;
   readonly by?: string | undefined;
   readonly member?: string | undefined;
+  readonly for?: string | undefined;
 }
 
-/** Who decides with the form: one person, or one that the caller chooses or names. */
-export type Deciders = { readonly as: string } | Choice;
+/** Who decides with the form: one person, for themself or for others (`for`), or one that the caller chooses or names. */
+export type Deciders = { readonly as: string; readonly for?: readonly string[] } | Choice;
 
 interface Choice {
   /** Approvers by name, and known members of groups, who have not voted. */
   readonly people: readonly string[];
   /** Groups for which anyone can vote. */
   readonly groups: readonly string[];
+  /** The delegates of approvers who are away. */
+  readonly delegates?: readonly { readonly person: string; readonly delegate: string }[];
   /** The preselected person. */
   readonly chosen?: string | undefined;
   /** What to add to the names of people. */
@@ -41,7 +44,7 @@ export function decideForm(
 <h2 id="answer">Your decision</h2>
 <form method="post"${action !== undefined && html` action="${action}"`} class="stack">
 <input type="hidden" name="contentHash" value="${approval.contentHash}">
-${deciderFields(answering, given)}
+${deciderFields(answering, given, action === undefined)}
 ${commentField(given.comment)}
 ${approval.editable && edits(approval, given)}
 <div class="decide"><button class="approve" name="answer" value="approve">${approval.proposal ? 'Approve changes' : 'Approve'}</button><button class="reject" name="answer" value="reject">Reject</button></div>
@@ -50,8 +53,8 @@ ${approval.editable && edits(approval, given)}
 }
 
 /** Says who decides, or lets the caller choose. */
-export const deciderFields = (answering: Deciders, given: DecideFormValues): Html =>
-  'as' in answering ? html`<p class="hint">You decide as ${userText(answering.as)}.</p>` : choice(answering, given);
+export const deciderFields = (answering: Deciders, given: DecideFormValues, isSent = true): Html =>
+  'as' in answering ? decidingAs(answering.as, answering.for, given, isSent) : choice(answering, given);
 
 /** The field for a comment. */
 export const commentField = (
@@ -60,15 +63,30 @@ export const commentField = (
 <textarea id="comment" name="comment" maxlength="10000" dir="auto">
 ${comment}</textarea></div>`;
 
+/** Says as whom and for whom the reader decides, which a link says itself. Someone who answers for several people chooses one. */
+function decidingAs(
+  as: string,
+  [first, ...others]: readonly string[] = [],
+  given: DecideFormValues,
+  isSent: boolean,
+): Html {
+  if (first === undefined) return html`<p class="hint">You decide as ${userText(as)}.</p>`;
+  if (others.length === 0)
+    return html`<p class="hint">You decide as ${userText(as)} for ${userText(first)}, who is away.</p>${isSent && html`<input type="hidden" name="for" value="${first}">`}`;
+  return html`<div><label for="for">You decide as ${userText(as)} for</label><p class="hint" id="for-hint">You have one vote.</p>
+<select id="for" name="for" aria-describedby="for-hint">${[first, ...others].map((person) => html`<option value="${person}"${person === given.for && html` selected`}>${plainText(person)}</option>`)}</select></div>`;
+}
+
 /** A selection of the people who can vote, and a field for others if a group is open. */
-function choice({ people, groups, chosen, notes }: Choice, given: DecideFormValues): Html {
+function choice({ people, groups, delegates = [], chosen, notes }: Choice, given: DecideFormValues): Html {
   const by = given.by ?? chosen;
-  const named = given.member ?? (chosen !== undefined && !people.includes(chosen) ? chosen : undefined);
+  const offered = [...people, ...delegates.map(({ delegate }) => delegate)];
+  const named = given.member ?? (chosen !== undefined && !offered.includes(chosen) ? chosen : undefined);
   const option = (value: string, label: HtmlValue) =>
     html`<option value="${value}"${value === (named === undefined ? by : '') && html` selected`}>${label}</option>`;
   const select = html`<div><label for="by">Decide as</label><p class="hint" id="by-hint">You can decide for others here.</p>
-<select id="by" name="by" aria-describedby="by-hint">${people.map((person) => option(person, html`${plainText(person)}${notes?.has(person) && ` (${notes.get(person)})`}`))}${groups.length > 0 && option('', 'Another person, entered below')}</select></div>`;
-  const isAlone = people.length === 0;
+<select id="by" name="by" aria-describedby="by-hint">${people.map((person) => option(person, html`${plainText(person)}${notes?.has(person) && ` (${notes.get(person)})`}`))}${delegates.map(({ delegate, person }) => option(delegate, `${plainText(delegate)} for ${plainText(person)}`))}${groups.length > 0 && option('', 'Another person, entered below')}</select></div>`;
+  const isAlone = offered.length === 0;
   const member = html`<div><label for="member">${isAlone ? 'Decide as' : 'Another person'}</label><p class="hint" id="member-hint">A member of ${nameList(groups)}, written as <code>user:</code> and a name. ${isAlone ? 'You can decide for others here.' : 'Overrides the selection above.'}</p>
 <input id="member" name="member" value="${named ?? ''}"${isAlone && html` required`} placeholder="user:…" pattern="user:.+" title="user: followed by a name" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="member-hint"></div>`;
   return html`${!isAlone && select}${groups.length > 0 && member}`;

@@ -4,6 +4,7 @@ import { isExcluded } from '../../core/requester.ts';
 import type { Caller } from '../../http/caller.ts';
 import { DECIDE_ROLES, hasRole } from '../../http/roles.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
+import type { DelegationView } from '../../runtime/approvals/delegations.ts';
 import { type HtmlValue, html } from '../markup.ts';
 import type { Deciders } from './decide-form.ts';
 import { nameList, ownVote } from './people.ts';
@@ -17,25 +18,39 @@ export function findDeciders(
   caller: Caller,
   approval: ApprovalDocument,
   person: string | undefined,
+  delegations: readonly DelegationView[] = [],
 ): Deciders | undefined {
   if (!canDecide(caller)) return undefined;
+  const isOpen = (each: string) => !ownVote(approval, each) && !isExcluded(approval, each);
+  const usable = delegations.filter((each) => isOpen(each.person) && isOpen(each.delegate));
   const hasAnswered = ownVote(approval, person) !== undefined;
   if (caller.decidesForOthers) {
     const { approvers, members = {}, openGroups } = approval;
     const possible = approvers.flatMap((approver) => (isGroup(approver) ? (members[approver] ?? []) : [approver]));
-    const people = [...new Set(possible)].filter((each) => !ownVote(approval, each) && !isExcluded(approval, each));
+    const people = [...new Set(possible)].filter(isOpen);
+    const delegates = usable.filter(({ delegate }) => !people.includes(delegate));
     const groups = openGroups ? approvers.filter((approver) => isGroup(approver) && !members[approver]) : [];
     const isMeant =
       person !== undefined &&
       !hasAnswered &&
       !isExcluded(approval, person) &&
-      (people.some((each) => each === person) || groups.length > 0);
-    return people.length + groups.length > 0 ? { people, groups, chosen: isMeant ? person : undefined } : undefined;
+      (groups.length > 0 || [...people, ...delegates.map(({ delegate }) => delegate)].some((each) => each === person));
+    return people.length + groups.length > 0
+      ? { people, delegates, groups, chosen: isMeant ? person : undefined }
+      : undefined;
   }
   const groups = [...caller.groups, ...groupsOf(approval.members ?? {}, person ?? '')];
   if (person === undefined || hasAnswered || isExcluded(approval, person)) return undefined;
-  if (!matchApprover(approval, person, groups)) return undefined;
-  return { as: person };
+  if (matchApprover(approval, person, groups)) return { as: person };
+  const answersFor = usable.filter(({ delegate }) => delegate === person).map((each) => each.person);
+  return answersFor.length > 0 ? { as: person, for: answersFor } : undefined;
+}
+
+/** Whether delegations matter for what a caller is offered: only if they could answer for someone else. */
+export function needsDelegations(caller: Caller, { approvers, members = {}, status }: ApprovalDocument): boolean {
+  if (status !== 'PENDING' || !canDecide(caller)) return false;
+  const { person = '', groups, decidesForOthers } = caller;
+  return decidesForOthers || !matchApprover({ approvers }, person, [...groups, ...groupsOf(members, person)]);
 }
 
 /** Why a caller is not offered to decide a request. */

@@ -1,3 +1,4 @@
+import { voterName } from '../../core/delegation.ts';
 import { type Doc, isFields, specialOf } from '../../checkpoints/engine.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { type Html, html } from '../markup.ts';
@@ -22,7 +23,7 @@ export interface InboxItem {
 
 /** A request in the inbox: a link to it, the values that tell it apart, its waiting time and its deadline. */
 export function inboxItem({ approval, alike, as, box, now }: InboxItem): Html {
-  const { run, id, title, agent, requestedAt, deadline, quorum, approvers, changed, proposal } = approval;
+  const { run, id, title, agent, requestedAt, deadline, quorum, approvers, changed, proposal, for: person } = approval;
   const link = html`<a href="${PATHS.approval(run, id)}${queryString({ as })}">${userText(title)}</a>`;
   const isInGroup = alike.length > 1;
   return html`<li${box !== undefined && html` class="selectable"`}>
@@ -32,7 +33,8 @@ ${box !== undefined && html`<label class="pick"><input type="checkbox" name="pic
 ${contentSummary(approval, alike)}
 ${sameContent(approval, alike)}
 ${changed && html`<p>Requested again because ${followUpSummary(changed)}</p>`}
-${proposal && html`<p>${userText(proposal.by)} proposes ${proposalSummary(approval)}</p>`}</div>
+${proposal && html`<p>${userText(voterName(proposal))} proposes ${proposalSummary(approval)}</p>`}
+${person !== undefined && html`<p>You answer for ${userText(person)}</p>`}</div>
 <dl><div><dt>Waiting for</dt><dd>${elapsedTime(requestedAt, now)} <span class="quiet">(${exactTime(requestedAt)})</span></dd></div>
 <div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>
 ${quorum > 1 && html`<div><dt>Approvals</dt><dd>${approvalCount(approval)} of ${quorum}</dd></div>`}</dl>

@@ -1,9 +1,10 @@
+import { voterName } from '../../core/delegation.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';
 import { notice } from '../notice.ts';
 import { statusBadge } from '../status-badge.ts';
-import { revealHidden, userText } from '../text.ts';
+import { plainText, revealHidden, userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';
 import { remainingApprovals } from './approval-details.ts';
 import { followUpSummary, rejectedEdits } from './changed-facts.ts';
@@ -28,7 +29,7 @@ export function outcome(
   const own = ownVote(approval, person);
   const rev = `${approval.status} ${approval.votes.length} ${run.status} ${own?.answer} ${again?.status}`;
   const shown = approval.status === 'PENDING' && !own ? false : describeOutcome(approval, own?.answer, now);
-  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but requested again' : headline(approval, own), shown, again && asksAgain(again, againLink), runNow(run.status, approval, link))}</div>`;
+  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but requested again' : headline(approval, own, person), shown, again && asksAgain(again, againLink), runNow(run.status, approval, link))}</div>`;
 }
 
 /** Why approval is requested again, and a link to the new request. */
@@ -45,10 +46,14 @@ function asksAgain({ changed, status }: ApprovalDocument, link: string | undefin
 const toneOf = ({ status }: ApprovalDocument): 'ok' | 'bad' | 'neutral' | 'wait' =>
   status === 'APPROVED' ? 'ok' : status === 'PENDING' ? 'wait' : 'neutral';
 
-function headline({ status, outcome: meant }: ApprovalDocument, own: { answer: string } | undefined): string {
+function headline(
+  { status, outcome: meant }: ApprovalDocument,
+  own: ApprovalDocument['votes'][number] | undefined,
+  person: string | undefined,
+): string {
   switch (status) {
     case 'PENDING':
-      return own?.answer === 'approve' ? 'You approved this' : 'You rejected this';
+      return describeOwnVote(own, person);
     case 'APPROVED':
       return 'Approved';
     case 'REJECTED':
@@ -58,6 +63,13 @@ function headline({ status, outcome: meant }: ApprovalDocument, own: { answer: s
     case 'WITHDRAWN':
       return 'Withdrawn: no decision is needed';
   }
+}
+
+/** The vote of the reader, which a delegate may have cast. */
+function describeOwnVote(own: ApprovalDocument['votes'][number] | undefined, person: string | undefined): string {
+  const did = own?.answer === 'approve' ? 'approved this' : 'rejected this';
+  if (own?.for === undefined) return `You ${did}`;
+  return own.for === person ? `${plainText(own.by)} ${did} for you` : `You ${did} for ${plainText(own.for)}`;
 }
 
 function describeOutcome(approval: ApprovalDocument, own: string | undefined, now: Date): HtmlValue {
@@ -73,7 +85,7 @@ function describeOutcome(approval: ApprovalDocument, own: string | undefined, no
     return html`<p>The deadline was${deadline && html` ${relativeAndExactTime(deadline, now)}`}. ${MEANING[meant ?? 'reject']}</p>`;
   const deciders = votes
     .filter(({ answer, counts }) => counts && (status !== 'REJECTED' || answer === 'reject'))
-    .map(({ by }) => by);
+    .map(voterName);
   return html`<p>By ${nameList(deciders)},${when}.</p>`;
 }
 

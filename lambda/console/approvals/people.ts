@@ -1,4 +1,5 @@
 import type { Doc } from '../../checkpoints/engine.ts';
+import { votersOf } from '../../core/approval-votes.ts';
 import { isExcluded } from '../../core/requester.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
@@ -11,7 +12,7 @@ import { OWN_PAGE, section } from './section.ts';
 /** The votes of an approval, and the approvers who have not voted. */
 export function peopleSection(approval: ApprovalDocument, now: Date, place = OWN_PAGE): Html {
   const { approvers, votes, status, requestedBy, excludeRequester } = approval;
-  const answered = new Set(votes.filter(({ counts }) => counts).flatMap(({ by, as }) => [by, as]));
+  const answered = new Set(votes.filter(({ counts }) => counts).flatMap(({ by, for: person, as }) => [by, person, as]));
   const others = approvers.filter((approver) => !answered.has(approver) && !isExcluded(approval, approver));
   return section(
     place,
@@ -26,18 +27,20 @@ export function peopleSection(approval: ApprovalDocument, now: Date, place = OWN
 }
 
 function voteOf(
-  { by, as, membership, answer, at, comment, edits, counts }: ApprovalDocument['votes'][number],
+  { by, for: person, as, membership, answer, at, comment, edits, counts }: ApprovalDocument['votes'][number],
   now: Date,
 ): Html {
-  return html`<li><span class="line"><strong>${userText(by)}</strong>${as !== undefined && html`<span class="quiet">for ${userText(as)}${membership === 'stated' && ', as stated by an administrator'}</span>`} ${counts ? statusBadge(answer === 'approve' ? 'APPROVED' : 'REJECTED') : badge('neutral', 'Approved before')} <span class="quiet">${relativeTime(at, now)}</span></span>
+  return html`<li><span class="line"><strong>${userText(by)}</strong>${person !== undefined && html` <span>for ${userText(person)}</span>`}${as !== undefined && html`<span class="quiet">${person === undefined ? 'for' : 'of'} ${userText(as)}${membership === 'stated' && ', as stated by an administrator'}</span>`} ${counts ? statusBadge(answer === 'approve' ? 'APPROVED' : 'REJECTED') : badge('neutral', 'Approved before')} <span class="quiet">${relativeTime(at, now)}</span></span>
 ${!counts && html`<p class="hint">Does not count any more: it was for an earlier version of the request.</p>`}
 ${comment !== undefined && html`<div class="text" dir="auto">${revealHidden(comment)}</div>`}
 ${edits !== undefined && html`<div class="doc"><p class="hint">With these changes:</p>${showDocument(edits as Doc)}</div>`}</li>`;
 }
 
-/** The vote of a person on what is decided on now. */
+/** The vote of a person on what is decided on now, also if someone cast it for them. */
 export const ownVote = ({ votes }: Pick<ApprovalDocument, 'votes'>, person: string | undefined) =>
-  votes.find(({ by, counts }) => counts && by === person);
+  person === undefined
+    ? undefined
+    : votes.find((vote) => vote.counts && votersOf(vote).some((each) => each === person));
 
 /** How many people approved what is decided on now. */
 export const approvalCount = ({ votes }: Pick<ApprovalDocument, 'votes'>): number =>

@@ -30,6 +30,7 @@ import {
   submitForm,
 } from '../request.ts';
 import { type ApprovalPageOptions, approvalPage } from './approval-page.ts';
+import { needsDelegations } from './deciders.ts';
 import { EVERYBODY, type InboxView, inboxChanges, inboxPage } from './inbox-page.ts';
 import { togetherRoutes } from './together/routes.ts';
 import { whoAnswers } from './who-answers.ts';
@@ -70,9 +71,10 @@ export function approvalRoutes(app: Hono<ApiEnv>, options: ConsoleOptions): void
         if (given !== 'approve' && given !== 'reject') throw invalidInput('`answer`', '"approve" or "reject"', given);
         const edits = form.edits === undefined ? undefined : parseDocument('Your changes', form.edits);
         const who = whoAnswers(caller, form.member ?? form.by);
+        const personFor = form.for === undefined ? undefined : checkPerson('`for`', form.for);
         await operator.decide(approval.run, {
           ...{ approval: approval.id, answer: given, ...who },
-          ...omitUndefined({ comment, contentHash, edits }),
+          ...omitUndefined({ for: personFor, comment, contentHash, edits }),
         });
         telemetry.count('DecisionRecorded');
         const as = caller.decidesForOthers ? who.by : undefined;
@@ -135,7 +137,8 @@ function whose(caller: Caller, as: string | undefined, groups: readonly string[]
 async function loaded(context: ConsoleContext, now: Date): Promise<ApprovalPageOptions> {
   const { caller, operator } = authorize(context, APPROVAL_VIEW_ROLES);
   const { approval, run, followUp } = await operator.approvalInRun(idFromPath(context), idFromPath(context, 2));
-  requireApprovalAccess(caller, approval);
+  await requireApprovalAccess(caller, approval, operator);
   const as = caller.decidesForOthers ? context.req.query('as') : undefined;
-  return { caller, approval, run, followUp, as, now };
+  const delegations = needsDelegations(caller, approval) ? await operator.delegationsOf(approval) : [];
+  return { caller, approval, run, followUp, as, delegations, now };
 }

@@ -75,7 +75,7 @@ const TOO_MANY = { why: `A page has at most ${MAX_DECIDED_TOGETHER} requests. De
 
 async function readRequest({ caller, operator }: Reader, { run, approval }: Picked): Promise<ApprovalDocument> {
   const found = await operator.approval(run, approval);
-  requireApprovalAccess(caller, found);
+  await requireApprovalAccess(caller, found, operator);
   return found;
 }
 

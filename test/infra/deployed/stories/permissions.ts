@@ -46,6 +46,13 @@ const EXPLAINED: Readonly<Record<string, readonly string[]>> = {
     ...each('Operator', 'execute-api:Invoke on Http/*/*/console', 'execute-api:Invoke on Http/*/*/console/*'),
     ...each('Portal', 'execute-api:Invoke on Http/*/GET/api/me'),
     ...each('Portal', 'execute-api:Invoke on Http/*/GET/api/runs/*/approvals/*/payloads/*'),
+    ...each(
+      'Portal',
+      'execute-api:Invoke on Http/*/GET/api/delegations',
+      'execute-api:Invoke on Http/*/POST/api/delegations',
+      'execute-api:Invoke on Http/*/POST/api/delegations/*/end',
+    ),
+    ...each('Portal', 'execute-api:Invoke on Http/*/POST/api/approvals/decide'),
     ...each('Viewer', 'execute-api:Invoke on Http/*/GET/console'),
   ],
 };
