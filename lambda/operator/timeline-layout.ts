@@ -1,7 +1,7 @@
 import type { Span } from './timeline.ts';
 
 /** The place of a span on the time axis, from 0 to 1. */
-export interface SpanPlace {
+interface SpanPlace {
   readonly from: number;
   readonly width: number;
   /** Whether the span is drawn shorter than to scale. */

@@ -1,5 +1,5 @@
-import { voterName } from '../../core/delegation.ts';
 import { type Doc, isFields, specialOf } from '../../checkpoints/engine.ts';
+import { voterName } from '../../core/delegation.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { type Html, html } from '../markup.ts';
 import { PATHS, queryString } from '../paths.ts';

@@ -43,7 +43,7 @@ export async function matchVoter(
 }
 
 /** The delegations to a person that hold now, of people who are approvers by name or known members of a group. */
-export async function delegationsTo(
+async function delegationsTo(
   context: Context,
   terms: Pick<VotingTerms, 'approvers' | 'members'>,
   delegate: string,
