@@ -13,6 +13,7 @@ export function createArsenal({ openApi, own, theirs }: AttackScene): Arsenal {
       ...{ approval: ['book', 'none'], contentHash: [...own.contentHashes, ...theirs.contentHashes], signal: ['seat'] },
       ...{ agent: ['trips', 'elsewhere'], owner: [markupText('owner')], tag: ['all'], name: ['begin', 'seat', 'book'] },
       ...{ by: ['user:ann', 'user:bob'], person: ['user:ann', 'user:bob'] },
+      ...{ delegate: ['user:cho', 'user:ann'], until: ['2026-06-01T10:00:00Z', '2026-05-01T09:00:00Z'] },
       ...{ 'if-match': ['"0"', '"1"', '"2"'], 'if-none-match': ['*'] },
     },
     samples: own.samples,

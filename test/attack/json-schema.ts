@@ -5,6 +5,7 @@ export interface JsonSchema {
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | JsonSchema;
@@ -25,7 +26,7 @@ export type Schemas = Readonly<Record<string, JsonSchema>>;
 
 const KNOWN = new Set(
   (
-    '$ref type enum const anyOf properties required additionalProperties propertyNames items maxItems ' +
+    '$ref type enum const anyOf oneOf properties required additionalProperties propertyNames items maxItems ' +
     'minLength maxLength pattern format minimum maximum exclusiveMinimum description'
   ).split(' '),
 );
@@ -50,6 +51,10 @@ export function schemaErrors(schemas: Schemas, given: JsonSchema, value: unknown
   if (schema.anyOf) {
     const each = schema.anyOf.map((one) => schemaErrors(schemas, one, value, at));
     return each.some(({ length }) => length === 0) ? [] : error('matches no alternative');
+  }
+  if (schema.oneOf) {
+    const matching = schema.oneOf.filter((one) => schemaErrors(schemas, one, value, at).length === 0);
+    return matching.length === 1 ? [] : error(`matches ${matching.length} alternatives instead of one`);
   }
   if (schema.enum && !schema.enum.includes(value)) return error(`is not one of ${schema.enum.join(', ')}`);
   if ('const' in schema && schema.const !== value) return error(`is not ${schema.const}`);

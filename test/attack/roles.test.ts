@@ -12,6 +12,7 @@ const subsets: readonly (readonly Role[])[] = [[], ...ROLES.map((role) => [role]
 const parts: Readonly<Record<string, string>> = {
   run: 'own-asks',
   approval: 'book',
+  person: 'user:ann',
   version: '1',
   payload: 'x',
   token: 'x',
