@@ -2,11 +2,14 @@ import { hasEnded } from '../core/status.ts';
 import { encodePathId } from '../http/path-id.ts';
 import type { LinkedApproval } from '../operator/operator.ts';
 import { approvalDetails } from './approvals/approval-details.ts';
-import { type DecideFormValues, decideForm } from './approvals/decide-form.ts';
+import { decideForm } from './approvals/decide-form.ts';
+import { decisionProblem } from './approvals/decision-problem.ts';
 import { outcome } from './approvals/outcome.ts';
 import { ownVote, peopleSection } from './approvals/people.ts';
+import type { SubmittedFields } from './approvals/submitted-decision.ts';
+import { isQuestion } from './approvals/words.ts';
 import { type Html, html } from './markup.ts';
-import { type ProblemSummary, problemNotice } from './notice.ts';
+import type { ProblemSummary } from './notice.ts';
 import { page } from './page.ts';
 import { plainText } from './text.ts';
 
@@ -16,7 +19,7 @@ export interface LinkPageOptions {
   /** Why the decision was not accepted. */
   readonly problem?: ProblemSummary | undefined;
   /** The submitted values. */
-  readonly formValues?: DecideFormValues | undefined;
+  readonly formValues?: SubmittedFields | undefined;
   /** Whether the reader has just decided. */
   readonly wasJustDecided?: boolean | undefined;
   readonly now: Date;
@@ -31,14 +34,16 @@ export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
   const path = `/approvals/${encodeURIComponent(token)}`;
   const payloadUrl = (id: string) => `${path}/payloads/${encodePathId(id)}`;
   const mayChange = approval.status === 'PENDING' || !hasEnded(run.status);
+  const people = peopleSection(approval, now);
   return page({
-    title: `${wasJustDecided ? 'Decided: ' : ''}${plainText(approval.title)}`,
+    title: `${wasJustDecided ? (isQuestion(approval) ? 'Answered: ' : 'Decided: ') : ''}${plainText(approval.title)}`,
     isNarrow: true,
     live: mayChange ? '' : undefined,
-    body: html`${problem && problemNotice(problem)}
+    body: html`${problem && decisionProblem(approval, problem)}
 ${outcome(approval, run, { person, followUp, now })}
 ${approvalDetails(approval, { payloadUrl }, now)}
-${peopleSection(approval, now)}
-${canDecide ? decideForm(approval, { as: person }, formValues, path) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}`,
+${!isQuestion(approval) && people}
+${canDecide ? decideForm(approval, { as: person }, { given: formValues, problem, action: path }) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}
+${isQuestion(approval) && people}`,
   });
 }

@@ -90,7 +90,9 @@ export function createApprovalOperator(runtime: Runtime): ApprovalOperator {
       return { ...(await toApprovalInRun(found, await findFollowUp(found))), person: found.person };
     },
     async decideByLink(token, answer) {
-      const decided = await deliverDecided(runtime, await decideByToken(await forTenant(), token, answer));
+      const given =
+        typeof answer === 'function' ? async (found: FoundApproval) => answer(await toApprovalDocument(found)) : answer;
+      const decided = await deliverDecided(runtime, await decideByToken(await forTenant(), token, given));
       // The run can ask again only after it has resumed, so a decision that was recorded just now has no follow-up.
       const followUp = decided.isChanged ? undefined : await findFollowUp(decided);
       return { ...(await toApprovalInRun(decided, followUp)), person: decided.person };

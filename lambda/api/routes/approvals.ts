@@ -17,7 +17,7 @@ import {
 import { DOWNLOAD_RESPONSES, downloadPayload } from '../download.ts';
 import { approvalResponse, approvalsResponse } from '../responses.ts';
 import { type Route, route } from '../route.ts';
-import { Approval, Approvals, decisionFields } from '../schemas/approvals.ts';
+import { Approval, Approvals, decisionFields, requireDecision, toAnswerInput } from '../schemas/approvals.ts';
 import { namedSchema } from '../schemas/named.ts';
 import { Group, Name, PayloadId, Person, runParams } from '../schemas/values.ts';
 
@@ -136,20 +136,21 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       maxBytes: MAX_DECISION_BYTES,
       schema: namedSchema(
         'Decide',
-        z.strictObject({
-          ...decisionFields,
-          by: Person.optional().describe('For callers who answer for others'),
-          groups: z.array(Group).max(100).optional().describe('The groups of that person'),
-        }),
+        requireDecision(
+          z.strictObject({
+            ...decisionFields,
+            by: Person.optional().describe('For callers who answer for others'),
+            groups: z.array(Group).max(100).optional().describe('The groups of that person'),
+          }),
+        ),
       ),
     },
     responses: answers,
     problems: [404, 409, 410],
     async handle({ operator, caller, api, params: { run, approval }, body }) {
-      const { answer, comment, edits, contentHash, ...who } = await body();
-      const as = answeringAs(caller, who.by, who.groups);
-      const decision = { approval, answer, ...omitUndefined({ comment, edits, contentHash }) };
-      const decided = await operator.decide(run, { ...decision, ...as });
+      const { by, groups, ...decision } = await body();
+      const as = answeringAs(caller, by, groups);
+      const decided = await operator.decide(run, { ...toAnswerInput(decision), approval, ...as });
       api.telemetry.count('DecisionRecorded');
       return { status: 200, json: approvalResponse(decided) };
     },

@@ -1,20 +1,14 @@
-import { type Doc, isContainer, plainHeight } from '../../checkpoints/engine.ts';
+import type { FieldProblem } from '../../core/forms/find-problems.ts';
+import { toForm } from '../../core/forms/form-field.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { jsonEditor, toEditableJson } from '../json-editor.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';
+import type { ProblemSummary } from '../notice.ts';
 import { plainText, userText } from '../text.ts';
-import { rejectedEdits } from './changed-facts.ts';
+import { currentAnswer, currentEdits, isPlain, refusedValue } from './current-value.ts';
 import { nameList } from './people.ts';
-
-/** The values of a submitted form, to fill it in again after an error. */
-export interface DecideFormValues {
-  readonly answer?: string | undefined;
-  readonly comment?: string | undefined;
-  /** As text, since it may be invalid JSON. */
-  readonly edits?: string | undefined;
-  readonly by?: string | undefined;
-  readonly member?: string | undefined;
-}
+import { FORM_FIELD, type SubmittedFields } from './submitted-decision.ts';
+import { type ValueForm, valueForm } from './value-form.ts';
 
 /** Who decides with the form: one person, or one that the caller chooses or names. */
 export type Deciders = { readonly as: string } | Choice;
@@ -28,29 +22,73 @@ interface Choice {
   readonly chosen?: string | undefined;
 }
 
+interface DecideFormOptions {
+  /** The submitted fields, to fill in the form again after an error. */
+  readonly given?: SubmittedFields | undefined;
+  /** What is wrong with them. */
+  readonly problem?: ProblemSummary | undefined;
+  /** The path that the form posts to. @default that of the page */
+  readonly action?: string | undefined;
+}
+
 /** The form that submits a decision. It carries the hash of what is shown, and works without JavaScript. */
 export function decideForm(
   approval: ApprovalDocument,
   answering: Deciders,
-  given: DecideFormValues = {},
-  action?: string,
+  { given = {}, problem, action }: DecideFormOptions = {},
 ): Html {
-  return html`<section class="card" aria-labelledby="answer" data-key="form" data-quiet data-rev="form ${approval.contentHash}">
-<h2 id="answer">Your decision</h2>
+  const isQuestion = approval.answerSchema !== undefined;
+  const carried = valueFormOf(approval, given, problem);
+  // The form of a question stays while others answer it: an answer does not depend on theirs.
+  const rev = isQuestion ? 'question' : approval.contentHash;
+  return html`<section class="card" aria-labelledby="answer" data-key="form" data-quiet data-rev="form ${rev}">
+<h2 id="answer">Your ${isQuestion ? 'answer' : 'decision'}</h2>
 <form method="post"${action !== undefined && html` action="${action}"`} class="stack">
 <input type="hidden" name="contentHash" value="${approval.contentHash}">
-${'as' in answering ? html`<p class="hint">You decide as ${userText(answering.as)}.</p>` : choice(answering, given)}
+${'as' in answering ? html`<p class="hint">You ${isQuestion ? 'answer' : 'decide'} as ${userText(answering.as)}.</p>` : choice(answering, given)}
+${isQuestion && carried && valueForm(carried)}
 <div><label for="comment">Comment <span class="quiet">(optional)</span></label>
 <textarea id="comment" name="comment" maxlength="10000" dir="auto">
 ${given.comment ?? ''}</textarea></div>
-${approval.editable && edits(approval, given)}
-<div class="decide"><button class="approve" name="answer" value="approve">Approve</button><button class="reject" name="answer" value="reject">Reject</button></div>
+${approval.editable && (carried ? editsForm(carried) : jsonEdits(approval, given))}
+${isQuestion ? ANSWER_BUTTONS : DECIDE_BUTTONS}
 </form>
 </section>`;
 }
 
+// Fields for changes can be folded, where the browser cannot show what is wrong with them; the server does.
+const DECIDE_BUTTONS = html`<div class="decide"><button class="approve" name="answer" value="approve" formnovalidate>Approve</button><button class="reject" name="answer" value="reject" formnovalidate>Reject</button></div>`;
+const ANSWER_BUTTONS = html`<div class="decide"><button class="approve" name="answer" value="approve">Answer</button><button class="reject" name="answer" value="reject" formnovalidate>Decline</button></div>`;
+
+/** The form for the answer to a question, or for changes to a request; undefined if there is none. */
+export function valueFormOf(
+  approval: ApprovalDocument,
+  given: SubmittedFields = {},
+  problem?: ProblemSummary,
+): ValueForm | undefined {
+  const { answerSchema, editsSchema, title } = approval;
+  const schema = answerSchema ?? editsSchema;
+  const form = schema && toForm(schema);
+  if (!form || (!answerSchema && form.kind === 'json')) return undefined;
+  const name = answerSchema ? 'value' : 'edits';
+  return {
+    name,
+    form,
+    given,
+    title: answerSchema ? title : 'Your changes',
+    current: answerSchema ? currentAnswer(approval) : currentEdits(approval, form),
+    problems: fieldProblems(name, problem),
+  };
+}
+
+/** What is wrong with each field of a value. */
+const fieldProblems = (name: string, problem: ProblemSummary | undefined): readonly FieldProblem[] =>
+  (problem?.errors ?? []).flatMap(({ path, detail }) =>
+    path.startsWith(`/${name}`) ? [{ path: path.slice(name.length + 1), message: detail }] : [],
+  );
+
 /** A selection of the people who can vote, and a field for others if a group is open. */
-function choice({ people, groups, chosen }: Choice, given: DecideFormValues): Html {
+function choice({ people, groups, chosen }: Choice, given: SubmittedFields): Html {
   const by = given.by ?? chosen;
   const named = given.member ?? (chosen !== undefined && !people.includes(chosen) ? chosen : undefined);
   const option = (value: string, label: HtmlValue) =>
@@ -63,11 +101,17 @@ function choice({ people, groups, chosen }: Choice, given: DecideFormValues): Ht
   return html`${!isAlone && select}${groups.length > 0 && member}`;
 }
 
+const editsForm = (of: ValueForm): Html =>
+  html`<details${(of.given?.[FORM_FIELD] !== undefined || of.problems.length > 0) && html` open`}><summary>Approve with changes</summary><div class="stack">
+<p class="hint">Change what should be different, then approve. Without changes, you approve what is shown.</p>
+${valueForm(of)}</div></details>`;
+
 const MOST_SOURCE = 64 * 1024;
 
-function edits({ facts, show, changed }: ApprovalDocument, given: DecideFormValues): Html {
-  const refused = changed && rejectedEdits(changed) !== undefined ? changed.before : undefined;
-  const source = [refused, facts, show].find((doc) => doc !== undefined && isPlain(doc));
+/** A field for changes of any kind. */
+function jsonEdits(approval: ApprovalDocument, given: SubmittedFields): Html {
+  const { facts, show } = approval;
+  const source = [refusedValue(approval), facts, show].find((doc) => doc !== undefined && isPlain(doc));
   const json = source === undefined ? undefined : toEditableJson(source);
   return html`<details${given.edits !== undefined && html` open`}><summary>Approve with changes</summary>
 ${jsonEditor({
@@ -78,6 +122,3 @@ ${jsonEditor({
   source: json !== undefined && json.length <= MOST_SOURCE ? json : undefined,
 })}</details>`;
 }
-
-/** Whether a document is plain JSON, as edits must be. */
-const isPlain = (doc: Doc): boolean => !isContainer(doc) || plainHeight(doc) > 0;

@@ -10,6 +10,7 @@ import { plainText, userText } from '../text.ts';
 import { elapsedTime, exactTime, relativeAndExactTime } from '../time.ts';
 import { followUpSummary } from './changed-facts.ts';
 import { approvalCount, nameList } from './people.ts';
+import { isQuestion, shortAnswer } from './words.ts';
 
 /** The inbox of one person, or of everybody. */
 export interface InboxView {
@@ -81,16 +82,18 @@ function list({ approvals, person, caller, now }: InboxView): Html {
 }
 
 function item(approval: ApprovalDocument, as: string | undefined, now: Date): Html {
-  const { run, id, title, agent, requestedAt, deadline, quorum, approvers, changed, proposal } = approval;
+  const { run, id, title, agent, requestedAt, deadline, quorum, approvers, changed, proposal, answer } = approval;
+  const given = answer && shortAnswer(approval, answer.value);
   return html`<li>
 <div><h2><a href="${PATHS.approval(run, id)}${queryString({ as })}">${userText(title)}</a></h2>
 <p class="quiet">${agent !== undefined && html`${userText(agent)} · `}<span class="id">${userText(run)}</span> · approvers: ${nameList(approvers)}</p>
 ${contentSummary(approval)}
-${changed && html`<p>Requested again because ${followUpSummary(changed)}</p>`}
-${proposal && html`<p>${userText(proposal.by)} proposes changes</p>`}</div>
+${changed && html`<p>${isQuestion(approval) ? 'Asked' : 'Requested'} again because ${followUpSummary(approval, changed)}</p>`}
+${proposal && html`<p>${userText(proposal.by)} proposes changes</p>`}
+${answer && html`<p>${userText(answer.by)} answered${given && html`: ${given}`}</p>`}</div>
 <dl><div><dt>Waiting for</dt><dd>${elapsedTime(requestedAt, now)} <span class="quiet">(since ${exactTime(requestedAt)})</span></dd></div>
-<div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>
-${quorum > 1 && html`<div><dt>Approvals</dt><dd>${approvalCount(approval)} of ${quorum}</dd></div>`}</dl>
+<div><dt>${isQuestion(approval) ? 'Answer by' : 'Decide by'}</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>
+${quorum > 1 && html`<div><dt>${isQuestion(approval) ? 'Equal answers' : 'Approvals'}</dt><dd>${approvalCount(approval)} of ${quorum}</dd></div>`}</dl>
 </li>`;
 }
 
@@ -111,5 +114,5 @@ function contentSummary({ facts, show }: ApprovalDocument): Html | false {
 
 const empty = (caller: Caller): Html =>
   html`<section class="card empty"><h2>No pending approvals</h2>
-<p>Requests that agents make with <code>ctx.approval</code> appear here automatically.</p>
+<p>Requests that agents make with <code>ctx.approval</code> and <code>ctx.ask</code> appear here automatically.</p>
 ${hasRole(caller, OPERATE_ROLES) && html`<p class="actions"><a class="button" href="${PATHS.start}">Start a run</a><a class="button" href="${PATHS.runs}">View runs</a></p>`}</section>`;

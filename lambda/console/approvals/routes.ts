@@ -1,7 +1,5 @@
 import type { Hono } from 'hono';
 import { checkPerson } from '../../core/approval.ts';
-import { invalidInput } from '../../core/invalid-input.ts';
-import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Caller } from '../../http/caller.ts';
 import type { ApiEnv } from '../../http/request-variables.ts';
 import {
@@ -22,7 +20,6 @@ import {
   htmlResponse,
   idFromPath,
   OVERLAP_MS,
-  parseDocument,
   parseGroups,
   parseWholeNumber,
   readForm,
@@ -31,6 +28,7 @@ import {
 } from '../request.ts';
 import { type ApprovalPageOptions, approvalPage } from './approval-page.ts';
 import { EVERYBODY, type InboxView, inboxChanges, inboxPage } from './inbox-page.ts';
+import { readDecisionForm } from './submitted-decision.ts';
 
 /** Registers the inbox and the pages of approvals. */
 export function approvalRoutes(app: Hono<ApiEnv>, { runtime, telemetry }: ConsoleOptions): void {
@@ -61,14 +59,8 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, telemetry }: Consol
       context,
       async () => {
         const { approval } = await loaded(context, now());
-        const { answer: given, comment, contentHash } = form;
-        if (given !== 'approve' && given !== 'reject') throw invalidInput('`answer`', '"approve" or "reject"', given);
-        const edits = form.edits === undefined ? undefined : parseDocument('Your changes', form.edits);
         const who = whoAnswers(caller, form.member ?? form.by);
-        await operator.decide(approval.run, {
-          ...{ approval: approval.id, answer: given, ...who },
-          ...omitUndefined({ comment, contentHash, edits }),
-        });
+        await operator.decide(approval.run, { ...readDecisionForm(approval, form), ...who, approval: approval.id });
         telemetry.count('DecisionRecorded');
         const as = caller.decidesForOthers ? who.by : undefined;
         return redirectTo(context, `${PATHS.approval(approval.run, approval.id)}${queryString({ as })}`);
