@@ -1,4 +1,11 @@
-import { type ApprovalMeta, applyTimeouts, endApproval, isEncryptedText, type Vote } from './approval.ts';
+import {
+  type ApprovalMeta,
+  applyTimeouts,
+  countProposals,
+  endApproval,
+  isEncryptedText,
+  type Vote,
+} from './approval.ts';
 import type { GroupMembers } from './approval-request.ts';
 import { voterName } from './delegation.ts';
 import { WaitstateError } from './errors.ts';
@@ -87,7 +94,7 @@ export function castVote(meta: ApprovalMeta, newVote: Vote): ApprovalMeta {
     throw votedAlready(now, earlierVote);
   if (earlierVote ? earlierVote.answer === answer : !isProposal && now.outcome === answer) return meta;
   if (earlierVote || now.status !== 'PENDING') throw approvalDecided(now, earlierVote);
-  if (isProposal && now.votes.filter(({ proposes }) => proposes).length >= MAX_PROPOSALS)
+  if (isProposal && countProposals(now) >= MAX_PROPOSALS)
     throw invalidInput(
       '`edits`',
       `absent, because ${MAX_PROPOSALS} changes were proposed already (approve the newest, or reject the request)`,

@@ -252,10 +252,19 @@ export function unsentNotification(meta: ApprovalMeta, now: number): UnsentNotif
   return since + UNSENT_AFTER_MS <= now ? { kind, since, attempts } : undefined;
 }
 
-/** Records a sent notification; a newer pending one of another kind stays pending. */
-export function markNotified(meta: ApprovalMeta, kind: NotificationKind, now: number): ApprovalMeta {
-  return { ...meta, notifiedAt: now, ...(meta.pendingNotification === kind && NO_PENDING_NOTIFICATION) };
+/**
+ * Records that approvers were notified of the approval as it was then (`notified`). A notification stays pending if it is
+ * of another kind, or about changes that were proposed in the meantime.
+ */
+export function markNotified(meta: ApprovalMeta, notified: ApprovalMeta, now: number): ApprovalMeta {
+  const isSame =
+    meta.pendingNotification === notified.pendingNotification && countProposals(meta) === countProposals(notified);
+  return { ...meta, notifiedAt: now, ...(isSame && NO_PENDING_NOTIFICATION) };
 }
+
+/** How many changes approvers have proposed. */
+export const countProposals = ({ votes }: Pick<ApprovalMeta, 'votes'>): number =>
+  votes.filter(({ proposes }) => proposes).length;
 
 /** Drops the pending notification when no notifier is configured; approvers find the approval in their inbox. */
 export const clearNotification = (meta: ApprovalMeta): ApprovalMeta => ({ ...meta, ...NO_PENDING_NOTIFICATION });

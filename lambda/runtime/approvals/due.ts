@@ -64,6 +64,6 @@ async function notifyApprovers(found: FoundApproval, { notify, ...links }: Notif
   const notification = await createNotification(found, links);
   await notify(notification);
   await changeApproval(await findApproval(at, approval.id), ({ approval: { meta } }) =>
-    meta.status === 'PENDING' ? markNotified(meta, notification.kind, at.now()) : meta,
+    meta.status === 'PENDING' ? markNotified(meta, approval.meta, at.now()) : meta,
   );
 }

@@ -198,6 +198,30 @@ export function notificationsContract(open: OpenScene): void {
       expect(notices).toHaveLength(1);
     });
 
+    test('notifies again of changes that were proposed while it notified of earlier ones', async () => {
+      const { requestApproval, at, meta } = await open();
+      const { notices, people } = recordingNotifier();
+      const approvers = ['user:ann', 'user:bob', 'user:cho'] as const;
+      await requestApproval('a', { approvers, quorum: 2, editable: true });
+      await processDueApproval(at, 'a', people);
+      const propose = async (by: Person, amount: number) => {
+        const { contentHash } = await viewApproval(at, 'a');
+        await decide(at, { approval: 'a', by, answer: 'approve', edits: { amount }, contentHash });
+      };
+      await propose('user:bob', 79);
+      const notify = async (notice: ApprovalNotification) => {
+        await people.notify(notice);
+        if (notices.length === 2) await propose('user:cho', 78);
+      };
+      expect(await processDueApproval(at, 'a', { ...people, notify })).toEqual(['notify', 'notify']);
+      expect(notices.map(({ kind, links }) => [kind, ...links.map(({ person }) => person)])).toEqual([
+        ['requested', ...approvers],
+        ['proposed', 'user:ann', 'user:cho'],
+        ['proposed', 'user:ann', 'user:bob'],
+      ]);
+      expect((await meta('a')).pendingNotification).toBeUndefined();
+    });
+
     test('drops notifications if there is no notifier', async () => {
       const { requestApproval, at, due, inbox, meta } = await open();
       await requestApproval('a');

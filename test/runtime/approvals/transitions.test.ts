@@ -27,8 +27,7 @@ const approval = (request: Partial<ApprovalRequest> = {}): ApprovalMeta =>
   );
 
 const vote = (by: Person, answer: 'approve' | 'reject', at = START + 1) => ({ by, answer, at });
-const notified = (meta: ApprovalMeta, now: number) =>
-  meta.pendingNotification ? markNotified(meta, meta.pendingNotification, now) : meta;
+const notified = (meta: ApprovalMeta, now: number) => (meta.pendingNotification ? markNotified(meta, meta, now) : meta);
 
 describe('a vote', () => {
   test('approves only when the quorum is reached', () => {
@@ -207,14 +206,15 @@ describe('the next due action', () => {
       return pause / MINUTE;
     });
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
-    const done = markNotified(meta, 'requested', now);
+    const done = markNotified(meta, meta, now);
     expect(done).toMatchObject({ notifiedAt: now, pendingNotification: undefined, notifyAttempts: undefined });
     expect(dueAt(done)).toBeUndefined();
   });
 
   test('stays a notification that became due while another one was sent', () => {
-    const meta = escalate(approval({ escalateTo: ['user:eve'], escalateAfter: { hours: 1 } }), START + HOUR);
-    expect(markNotified(meta, 'requested', START + HOUR)).toMatchObject({
+    const requested = approval({ escalateTo: ['user:eve'], escalateAfter: { hours: 1 } });
+    const meta = escalate(requested, START + HOUR);
+    expect(markNotified(meta, requested, START + HOUR)).toMatchObject({
       pendingNotification: 'escalated',
       notifiedAt: START + HOUR,
     });
