@@ -32,6 +32,44 @@ describe('a worker', () => {
     expect((await headOf(at(2), 'chat-1')).work?.deliveries).toBe(1);
   });
 
+  it('claims with an id that no other worker has, even if process id and time are the same', async () => {
+    const storage = memoryStorage();
+    const claimants: string[] = [];
+    const clock = { now: () => 0, sleep: (ms: number) => pause(Math.min(ms, 5)) };
+    const idle = agent({ name: 'idle', run: async () => {} }, { storage, clock });
+    await idle.start(null, { id: 'run-1' });
+    const observed: typeof idle = {
+      ...idle,
+      invoke: async (_, { by }) => {
+        claimants.push(by);
+        return { end: 'skipped', reason: 'taken' };
+      },
+    };
+    const workers = [runAgents([observed]), runAgents([observed])];
+    await expect.poll(() => new Set(claimants).size, { timeout: 20_000 }).toBe(2);
+    await Promise.all(workers.map((worker) => worker.stop()));
+  });
+
+  it('logs what it could not sweep', async () => {
+    const logged: unknown[] = [];
+    const asking = agent(
+      {
+        name: 'asking',
+        notify: () => {
+          throw new Error('The mail server did not respond.');
+        },
+        run: (ctx) => ctx.approval('go', { title: 'Go?', approvers: ['user:ann'] }),
+      },
+      { storage: memoryStorage(), log: (...entry) => void logged.push(entry) },
+    );
+    const worker = runAgents([asking], { poll: { milliseconds: 5 }, sweep: { milliseconds: 5 } });
+    onTestFinished(() => worker.stop());
+    await asking.start(null, { id: 'run-1' });
+    const fields = { tenant: 'default', run: 'run-1', error: 'Error: The mail server did not respond.' };
+    const entry = ['error', 'A run could not be swept. The next sweep retries it.', fields];
+    await expect.poll(() => logged, { timeout: 20_000 }).toContainEqual(entry);
+  });
+
   it('notifies the approvers of its agents at once, even if workers of other agents sweep more often', async () => {
     const storage = memoryStorage();
     const notified: string[] = [];

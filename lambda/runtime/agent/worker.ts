@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import type { RecordStore } from '../../storage/ports.ts';
@@ -51,12 +52,14 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
   const [first] = agents;
   if (!first) return { stop: async () => {} };
   const { clock, log } = first.runtime;
+  // In containers, workers often have the same process id.
+  const worker = `${process.pid} ${randomBytes(6).toString('base64url')}`;
 
   async function deliver({ tenant, run, agent = '' }: Delivery): Promise<void> {
     const id = JSON.stringify([tenant, run]);
     const agentToRun = agentsByName.get(agent);
     if (!agentToRun || inFlight.has(id) || inFlight.size >= concurrency || stopping.signal.aborted) return;
-    const by = `${process.pid} ${id} ${clock.now()}`;
+    const by = `${worker} ${id} ${clock.now()}`;
     const claimant = { by, until: clock.now() + timeoutMs, lease: { milliseconds: WORKER_LEASE_MS } };
     const invoked = agentToRun.invoke({ tenant, run }, claimant).then((outcome) => {
       if (outcome.end === 'failed') throw outcome.error;
@@ -79,8 +82,11 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
   };
   const sweepAll = async () => {
     const { sweepDue } = await import('../control/sweep.ts');
-    for (const runtime of await runtimePerStorage(agents))
-      await sweepDue({ runtime: { ...runtime, deliver }, ...sweepOptions });
+    for (const runtime of await runtimePerStorage(agents)) {
+      const { failed } = await sweepDue({ runtime: { ...runtime, deliver }, ...sweepOptions });
+      for (const { tenant, run, error } of failed)
+        log('error', 'A run could not be swept. The next sweep retries it.', { tenant, run, error: String(error) });
+    }
   };
 
   const loops = [
