@@ -167,7 +167,13 @@ describe('waitstate export', () => {
     const file = join(folder, 'one.jsonl');
     await command(['export', 'chat-7', '--out', file]);
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n').slice(0, -1);
-    const forged = lines.with(4, (lines[4] ?? '').replace(/"previousHash":"./, '"previousHash":"_'));
+    const forged = lines.with(
+      4,
+      (lines[4] ?? '').replace(
+        /"previousHash":"(.)/,
+        (_, first: string) => `"previousHash":"${first === '_' ? '-' : '_'}`,
+      ),
+    );
     const sha256 = createHash('sha256')
       .update(`${forged.join('\n')}\n`)
       .digest('hex');

@@ -31,6 +31,7 @@ function routesOf(template: StackTemplate, api: string): Readonly<Record<string,
 
 const AUTHORIZED = [
   'GET /api/approvals',
+  'GET /api/delegations',
   'GET /api/me',
   'GET /api/runs/{run}/approvals/{approval}',
   'GET /api/runs/{run}/approvals/{approval}/payloads/{payload}',
@@ -43,6 +44,8 @@ const AUTHORIZED = [
   'HEAD /console/{proxy+}',
   'POST /api/approvals/decide',
   'POST /api/claims',
+  'POST /api/delegations',
+  'POST /api/delegations/{person}/end',
   'POST /api/runs',
   'POST /api/runs/{run}/approvals',
   'POST /api/runs/{run}/approvals/{approval}/decide',

@@ -118,6 +118,7 @@ export function historyContract(open: OpenStores): void {
         createdAt: created,
         updatedAt: changed,
         retention: { hours: 1 },
+        forked: false,
         encrypted: false,
         shredded: false,
       });
