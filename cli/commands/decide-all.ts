@@ -32,7 +32,11 @@ export async function decideAll(
   const requests = await findRequests(session, target.operator, { by, groups, ...options });
   listRequests(session, requests);
   const action = answer === 'approve' ? 'approved' : 'rejected';
-  await confirm(session, `${pluralize(requests.length, 'request')} will be ${action} by ${by}, each by itself.`, yes);
+  await confirm(
+    session,
+    `${pluralize(requests.length, 'request')} will be ${action} by ${by}. Each decision is recorded separately.`,
+    yes,
+  );
   const results: Result[] = [];
   for (let from = 0; from < requests.length; from += MAX_DECIDED_TOGETHER) {
     const approvals = requests.slice(from, from + MAX_DECIDED_TOGETHER);

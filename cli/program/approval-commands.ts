@@ -12,7 +12,7 @@ export function addApprovalCommands(program: Command, runInSession: RunInSession
     const command = program
       .command(`${answer} [run] [approval]`)
       .description(
-        `${summary}. Without an approval id, the run must have one pending request. Without a run, --agent and --name, or --from, select several requests of one kind: they are listed, and each is decided by itself after a confirmation.`,
+        `${summary}. Without an approval id, the run must have one pending request. Without a run, --agent and --name, or --from, select several requests of one kind: the command lists them, asks for confirmation, and records each decision separately.`,
       )
       .summary(summary)
       .helpGroup('Decide approvals:')

@@ -40,13 +40,13 @@ const KIND = ['--agent', 'refunds', '--name', 'refund'];
 const ALL = ['approve', ...KIND, '--as', 'user:ann'];
 
 describe('waitstate approve or reject without a run', () => {
-  it('lists each request of a kind in full, asks, and decides each by itself', async () => {
+  it('lists each request of a kind in full, asks, and decides each separately', async () => {
     const { command, world } = await scene({ a: { amount: 1 }, b: { amount: 2 }, bonus: { amount: 3, name: 'bonus' } });
     const { code, out, err } = await command([...ALL, '--comment', 'All small.'], { columns: 100, input: 'y' });
     expect(code).toBe(0);
     for (const part of ['Refund $1?', 'line 29 of 1', 'Refund $2?', 'line 29 of 2']) expect(err).toContain(part);
     expect(err).not.toContain('Refund $3?');
-    expect(err).toContain('2 requests will be approved by user:ann, each by itself.');
+    expect(err).toContain('2 requests will be approved by user:ann. Each decision is recorded separately.');
     expect(out).toMatch(/✓ .*a refund.*APPROVED.*user:ann approves \(All small\.\)/);
     await world.skip({ minutes: 2 });
     for (const id of ['a', 'b'])
