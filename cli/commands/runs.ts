@@ -1,6 +1,7 @@
 import type { RunSummary } from '../../lambda/checkpoints/engine.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { STATUSES, type Status } from '../../lambda/core/status.ts';
+import { describeRun } from '../../lambda/operator/describe-run.ts';
 import type { Operator, RunsPage, RunsQuery } from '../../lambda/operator/operator.ts';
 import type { CommonOptions, Session } from '../session.ts';
 import { dim, type Line } from '../terminal/line.ts';
@@ -69,7 +70,7 @@ const columns = (now: number): readonly Column<RunSummary>[] => [
   { title: 'RUN', cell: ({ run }) => run, minWidth: 16 },
   { title: 'STATUS', cell: ({ status }) => statusText(status) },
   { title: 'AGENT', cell: ({ agent = '' }) => agent, minWidth: 6, dropPriority: 2 },
-  { title: 'STEP', cell: ({ statusChange }) => statusChange.step ?? '', minWidth: 8, dropPriority: 3 },
+  { title: 'OUTCOME', cell: (run) => describeRun(run), minWidth: 12, dropPriority: 3 },
   { title: 'OWNER', cell: ({ owner = '' }) => owner, minWidth: 6, dropPriority: 4 },
   { title: 'TAGS', cell: ({ tags }) => tags.join(' '), minWidth: 6, dropPriority: 5 },
   { title: 'UPDATED', cell: ({ updatedAt }) => formatRelativeTime(updatedAt, now), align: 'right', dropPriority: 1 },

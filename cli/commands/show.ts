@@ -3,7 +3,9 @@ import { toMilliseconds } from '../../lambda/core/duration.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
-import type { Operator, RunView, Wait } from '../../lambda/operator/operator.ts';
+import { describeRefusal } from '../../lambda/operator/describe-run.ts';
+import { explainReady } from '../../lambda/operator/explain-ready.ts';
+import type { ErrorCause, Operator, RunView, Wait } from '../../lambda/operator/operator.ts';
 import type { TimelinePage } from '../../lambda/operator/timeline-page.ts';
 import { shortPath } from '../dev/log/dev-log.ts';
 import { findErrorLocation } from '../dev/log/error-location.ts';
@@ -98,8 +100,8 @@ function factLines(view: RunDetails, columns: number, now: number): readonly Lin
     children,
     lease,
     deadline,
-    parkedReason,
   } = view;
+  const ready = explainReady(view);
   const { status, input, result, error, errorLocation, waits, encrypted, shredded, retention } = view;
   const facts: readonly (readonly [string, Line | undefined])[] = [
     ['agent', agent],
@@ -119,22 +121,29 @@ function factLines(view: RunDetails, columns: number, now: number): readonly Lin
     ['encrypted', shredded ? styled('red', 'its key was destroyed') : encrypted ? 'yes' : undefined],
     ['input', input === undefined || input === null ? undefined : showDoc(input)],
     ...waits.map((wait): readonly [string, Line] => ['waits for', waitText(wait, now)]),
+    ['decision', describeRefusal(view)],
     ['result', result === undefined ? undefined : styled('green', showDoc(result))],
   ];
   return [
     ...facts.flatMap(([name, text]) =>
       text === undefined ? [] : [truncate([dim(`  ${name.padEnd(11)}`), ...toSpans(text)], columns)],
     ),
-    ...longFactLines('parked', parkedReason, columns),
+    ...longFactLines(
+      'not running',
+      ready && `${ready.text} Ready since ${formatRelativeTime(ready.since, now)}.`,
+      columns,
+    ),
     ...longFactLines(status === 'CANCELLED' ? 'reason' : 'error', error && errorText(error), columns),
     ...longFactLines('location', errorLocation && `${shortPath(errorLocation.file)}:${errorLocation.line}`, columns),
+    ...longFactLines('code', error?.code, columns),
     ...longFactLines('failed at', error?.failedOperations.join(', '), columns),
+    ...(error?.causes ?? []).flatMap((cause) => longFactLines('cause', errorText(cause), columns)),
     ...longFactLines('not undone', error?.notUndone.join('; '), columns),
   ];
 }
 
 /** The text of an error, without the name if it is one of our own errors. */
-const errorText = ({ name, message }: NonNullable<RunView['error']>): string =>
+const errorText = ({ name, message }: ErrorCause): string =>
   name === 'WaitstateError' ? message : `${name}: ${message}`;
 
 /** A detail that is wrapped and never cut. */

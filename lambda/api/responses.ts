@@ -2,6 +2,7 @@ import type { Doc } from '../checkpoints/engine.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { DEFAULT_DOCUMENT_BYTES, LISTED_DOCUMENT_BYTES, MAX_DOCUMENT_BYTES } from '../http/limits.ts';
 import type { ApprovalDocument } from '../operator/approval-document.ts';
+import { explainReady } from '../operator/explain-ready.ts';
 import type { DiffView, RunView } from '../operator/operator.ts';
 import type { TimelinePage } from '../operator/timeline-page.ts';
 import { truncateToBytes } from '../operator/truncated-document.ts';
@@ -10,9 +11,10 @@ const truncateOptional = (doc: Doc | undefined, bytes: number): Doc | undefined 
   doc === undefined ? undefined : truncateToBytes(doc, bytes).value;
 
 /** A run, with input and result truncated to fit a response. */
-export const runResponse = ({ input, result, ...view }: RunView): object => ({
+export const runResponse = ({ input, result, ...view }: RunView, agents: readonly string[]): object => ({
   ...view,
   ...omitUndefined({
+    ready: explainReady(view, agents),
     input: truncateOptional(input, MAX_DOCUMENT_BYTES / 2),
     result: truncateOptional(result, MAX_DOCUMENT_BYTES / 2),
   }),

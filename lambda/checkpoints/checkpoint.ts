@@ -1,6 +1,7 @@
 import type { Person } from '../core/approval.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
+import type { RunOutcome } from './format/meta.ts';
 
 /** The model parameters of a step, stored so that a change on resume is visible. */
 export interface ModelParameters {
@@ -113,6 +114,10 @@ export interface RunSummary {
   readonly forked: boolean;
   /** What it waits for, by kind and name: `signal seat, call billing`. Absent unless it is suspended. */
   readonly waitsFor?: string;
+  /** What came of it, in a line, and what people decided. Absent until it has ended. */
+  readonly outcome?: RunOutcome;
+  /** Why it cannot resume on the deployed code. */
+  readonly parkedReason?: string;
   /** How long the run is kept after its last write; absent if it is kept forever. */
   readonly retention?: Duration;
   readonly encrypted: boolean;

@@ -57,7 +57,14 @@ export { checkSaveFields } from './fields/check-save-fields.ts';
 export { type SaveFields, toRetentionMs } from './fields/save-fields.ts';
 export { decryptBody } from './format/chain.ts';
 export { hasExpired, withExpiry } from './format/expiring-record.ts';
-export { type HeadKeyFields, type HeadMeta, isUnreadable, type RuntimeMeta, readObjectMeta } from './format/meta.ts';
+export {
+  type HeadKeyFields,
+  type HeadMeta,
+  isUnreadable,
+  type RunOutcome,
+  type RuntimeMeta,
+  readObjectMeta,
+} from './format/meta.ts';
 export {
   type CheckpointRecord,
   type HeadRecord,

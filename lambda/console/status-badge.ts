@@ -1,7 +1,7 @@
 import type { RunSummary } from '../checkpoints/engine.ts';
 import type { ApprovalStatus } from '../core/approval.ts';
-import { omitUndefined } from '../core/omit-undefined.ts';
 import type { Status } from '../core/status.ts';
+import { describeRefusal } from '../operator/describe-run.ts';
 import { waitsForChildren } from '../operator/describe-waits.ts';
 import { type Html, html } from './markup.ts';
 
@@ -43,14 +43,21 @@ export function statusBadge(status: Status | ApprovalStatus): Html {
   return badge(tone, words);
 }
 
-/** The status of a run as a badge: a run that waits only for child runs waits for no signal. */
-export function runStatusBadge({ status, waitsFor }: Pick<RunSummary, 'status' | 'waitsFor'>): Html {
-  const [tone] = STATUS_STYLES[status];
-  return badge(tone, runStatusLabel({ status, ...omitUndefined({ waitsFor }) }));
+/** A run, as far as its status is shown. */
+type ShownRun = Pick<RunSummary, 'status' | 'waitsFor' | 'outcome'>;
+
+/**
+ * The status of a run as a badge. A run that waits only for child runs waits for no signal, and one that succeeded
+ * after a rejection is not green.
+ */
+export function runStatusBadge(run: ShownRun): Html {
+  const [tone] = STATUS_STYLES[run.status];
+  const isRefused = run.status === 'SUCCEEDED' && describeRefusal(run) !== undefined;
+  return badge(isRefused ? 'neutral' : tone, runStatusLabel(run));
 }
 
 /** The status of a run in words, capitalized. */
-export const runStatusLabel = ({ status, waitsFor }: Pick<RunSummary, 'status' | 'waitsFor'>): string =>
+export const runStatusLabel = ({ status, waitsFor }: ShownRun): string =>
   status === 'WAITING_FOR_SIGNAL' && waitsForChildren(waitsFor) ? 'Waiting for a child run' : statusLabel(status);
 
 /** A badge with any words. */

@@ -151,10 +151,10 @@ export interface RunView extends RunSummary {
   readonly dueAt?: Date;
   /** When it times out. */
   readonly deadline?: Date;
+  /** Whether it is READY and its agent is paused, so that nobody may claim it. */
+  readonly isPaused: boolean;
   /** How often it was delivered since it became ready. */
   readonly deliveries: number;
-  /** Why it cannot resume on the deployed code. */
-  readonly parkedReason?: string;
   /** The ids of its pending approvals. */
   readonly pendingApprovals: readonly string[];
   /** What it waits for: approvals, signals, timers, child runs, the next attempt of a step. */
@@ -172,9 +172,18 @@ export interface RunView extends RunSummary {
     readonly reason?: string;
     /** The stack trace. */
     readonly stack?: string;
+    /** The errors that caused it, the nearest first. */
+    readonly causes: readonly ErrorCause[];
     readonly failedOperations: readonly string[];
     readonly notUndone: readonly string[];
   };
+}
+
+/** An error that caused another one. */
+export interface ErrorCause {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string;
 }
 
 /** A run that another one called. */

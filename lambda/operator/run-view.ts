@@ -1,8 +1,9 @@
 import { type Doc, isFields, loadCheckpoint, partOf, type RunContext, toRunSummary } from '../checkpoints/engine.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
+import { isPaused } from '../runtime/control/pause-agent.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
 import { hasSettled } from '../runtime/journal/entries.ts';
-import type { ChildRun, RunView, Wait } from './operator.ts';
+import type { ChildRun, ErrorCause, RunView, Wait } from './operator.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -19,6 +20,7 @@ export async function loadRunView(at: RunContext): Promise<RunView> {
     version,
     stepNumber: loaded.record.meta.stepNumber,
     isDurable: work !== undefined,
+    isPaused: meta.status === 'READY' && meta.agent !== undefined && (await isPaused(at, meta.agent)),
     deliveries: work?.deliveries ?? 0,
     pendingApprovals: work?.approvals ?? [],
     waits: [...entries].flatMap(toWaits),
@@ -28,7 +30,6 @@ export async function loadRunView(at: RunContext): Promise<RunView> {
       lease: work?.lease && { by: work.lease.by, until: new Date(work.lease.until) },
       dueAt: toDate(work?.dueAt),
       deadline: toDate(work?.deadline),
-      parkedReason: work?.parkedReason,
       input: entries.get('@input')?.value as Doc | undefined,
       result: entries.get('@result')?.value as Doc | undefined,
       error: error && toRunError(error),
@@ -69,17 +70,40 @@ function toChildren([name, entry]: readonly [id: string, entry: Entry]): readonl
 
 function toRunError({ error, failedOperations, notUndone }: Entry): NonNullable<RunView['error']> {
   const doc = error as Doc | undefined;
-  const name = partOf(doc, 'error', 1) ?? 'Error';
-  const message = partOf(doc, 'error', 2) ?? (typeof doc === 'string' ? doc : JSON.stringify(doc ?? null));
-  const fields = partOf(doc, 'error', 3);
-  const field = (key: string) => (isFields(fields) && typeof fields[key] === 'string' ? fields[key] : undefined);
   return {
-    name: String(name),
-    message: String(message),
-    ...omitUndefined({ code: field('code'), reason: field('reason'), stack: field('stack') }),
+    ...describeError(doc),
+    ...omitUndefined({ reason: textField(doc, 'reason'), stack: textField(doc, 'stack') }),
+    causes: findCauses(doc),
     failedOperations: toStrings(failedOperations),
     notUndone: toStrings(notUndone),
   };
+}
+
+function describeError(doc: Doc | undefined): ErrorCause {
+  const name = partOf(doc, 'error', 1) ?? 'Error';
+  const message = partOf(doc, 'error', 2) ?? (typeof doc === 'string' ? doc : JSON.stringify(doc ?? null));
+  return { name: String(name), message: String(message), ...omitUndefined({ code: textField(doc, 'code') }) };
+}
+
+/** A text field of an error, such as its code. */
+function textField(error: Doc | undefined, key: string): string | undefined {
+  const fields = partOf(error, 'error', 3);
+  return isFields(fields) && typeof fields[key] === 'string' ? fields[key] : undefined;
+}
+
+const MAX_CAUSES = 5;
+
+/** The chain of causes of an error. */
+function findCauses(error: Doc | undefined): readonly ErrorCause[] {
+  const causes: ErrorCause[] = [];
+  for (let doc = causeOf(error); doc !== undefined && causes.length < MAX_CAUSES; doc = causeOf(doc))
+    causes.push(describeError(doc));
+  return causes;
+}
+
+function causeOf(error: Doc | undefined): Doc | undefined {
+  const fields = partOf(error, 'error', 3);
+  return isFields(fields) && fields.cause !== undefined && fields.cause !== null ? fields.cause : undefined;
 }
 
 const toStrings = (list: unknown): readonly string[] => (Array.isArray(list) ? list.map(String) : []);

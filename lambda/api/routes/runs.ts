@@ -146,9 +146,10 @@ export const RUN_ROUTES: readonly Route[] = [
     summary: 'Get a run: its metadata, what it waits for, its result or error',
     responses: { 200: { description: 'The run', schema: Run, headers: { etag: 'The version, in quotes' } } },
     problems: [404, 410],
-    async handle({ operator, params: { run } }) {
+    async handle({ operator, api, caller, params: { run } }) {
       const view = await operator.run(run);
-      return { status: 200, json: runResponse(view), headers: { etag: `"${view.version}"` } };
+      const agents = agentsForTenant((await api.agents?.()) ?? [], caller.tenant).map(({ name }) => name);
+      return { status: 200, json: runResponse(view, agents), headers: { etag: `"${view.version}"` } };
     },
   }),
 

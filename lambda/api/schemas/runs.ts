@@ -21,6 +21,15 @@ const summary = {
     .string()
     .optional()
     .describe('What a suspended run waits for, by kind and name: `signal seat, call billing`'),
+  outcome: z
+    .strictObject({
+      text: z.string().optional().describe('The result, error or reason in a line; absent if the run is encrypted'),
+      code: z.string().optional().describe('The code of the error'),
+      decision: z.array(z.string()).optional().describe('The status of the last approval, and who decided it'),
+    })
+    .optional()
+    .describe('What came of a run that has ended'),
+  parkedReason: z.string().optional().describe('Why it cannot resume with the deployed code'),
   retention: Duration.optional(),
   encrypted: z.boolean(),
   shredded: z.boolean(),
@@ -72,7 +81,15 @@ export const Run = namedSchema(
     dueAt: Timestamp.optional(),
     deadline: Timestamp.optional(),
     deliveries: z.int(),
-    parkedReason: z.string().optional().describe('Why it cannot resume with the deployed code'),
+    isPaused: z.boolean().describe('Whether it is READY and its agent is paused'),
+    ready: z
+      .strictObject({
+        reason: z.enum(['parked', 'paused', 'unknown agent', 'not claimed', 'queued']),
+        since: Timestamp,
+        text: z.string(),
+      })
+      .optional()
+      .describe('Why a READY run is not running, and since when it could'),
     pendingApprovals: StringList,
     waits: z.array(Wait),
     children: z.array(ChildRun).describe('The runs that it called, without those of earlier turns'),
@@ -85,6 +102,9 @@ export const Run = namedSchema(
         code: z.string().optional().describe('The code of the error, if it has one'),
         reason: z.string().optional().describe('Why the run was cancelled'),
         stack: z.string().optional().describe('The stack trace'),
+        causes: z
+          .array(z.strictObject({ name: z.string(), message: z.string(), code: z.string().optional() }))
+          .describe('The errors that caused it, the nearest first'),
         failedOperations: StringList,
         notUndone: StringList,
       })

@@ -145,6 +145,19 @@ export interface RuntimeMeta {
   readonly waits?: string | undefined;
   /** The milliseconds of each activity so far, by position; see `spent.ts` of the runtime. */
   readonly spent?: readonly number[] | undefined;
+  /** The last decision of people, and what came of a run that has ended. */
+  readonly decision?: RunOutcome['decision'] | undefined;
+  readonly outcome?: RunOutcome | undefined;
+}
+
+/** What came of a run, as lists show it. It is not encrypted. */
+export interface RunOutcome {
+  /** The result, the message of the error, or the reason of a cancellation, in a line. Absent if the run is encrypted. */
+  readonly text?: string;
+  /** The code of the error, if it is one of Waitstate. */
+  readonly code?: string;
+  /** The status of the last approval, and who decided it. */
+  readonly decision?: readonly [status: string, ...by: string[]];
 }
 
 /** The checkpoint of a name, and the anchor that is needed to load it. */

@@ -166,6 +166,8 @@ export function toRunSummary(partition: string, head: HeadMeta): RunSummary {
       requestedBy,
       parent,
       waitsFor: head.work?.waits,
+      outcome: head.work?.outcome,
+      parkedReason: head.work?.parkedReason,
       retention: retentionMs === undefined ? undefined : toDuration(retentionMs),
     }),
   };

@@ -4,6 +4,7 @@ import { type Doc, equal, isFields } from '../../checkpoints/engine.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Caller } from '../../http/caller.ts';
+import { agentsForTenant } from '../../http/check-agent.ts';
 import { HttpError } from '../../http/problem.ts';
 import type { ApiEnv } from '../../http/request-variables.ts';
 import { OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
@@ -34,8 +35,10 @@ import { type KnownState, runChanges, runPage } from './run-page.ts';
 import { PAGE_SIZE } from './timeline-section.ts';
 
 /** Registers the pages of one run. */
-export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void {
+export function runRoutes(app: Hono<ApiEnv>, { runtime, agents: listAgents }: ConsoleOptions): void {
   const now = () => new Date(runtime.clock.now());
+  const agentNames = async ({ tenant }: Caller) =>
+    agentsForTenant((await listAgents?.()) ?? [], tenant).map(({ name }) => name);
 
   app.get('/runs/:run', async (context) => {
     const [caller, operator, id] = authorizeViewer(context);
@@ -44,7 +47,10 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
     const query = omitUndefined({ find: find?.slice(0, 200), to: parseWholeNumber(to) });
     const run = await operator.run(id);
     const timeline = await operator.timeline(id, { ...query, limit: PAGE_SIZE });
-    return htmlResponse(context, runPage({ caller, run, timeline, find, done, now: now() }));
+    return htmlResponse(
+      context,
+      runPage({ caller, run, agents: await agentNames(caller), timeline, find, done, now: now() }),
+    );
   });
 
   app.get('/runs/:run/changes', async (context) => {
@@ -53,7 +59,10 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
     const run = await operator.run(id);
     if (run.version === known.version && run.status === known.status) return context.body(null, 204);
     const timeline = await operator.timeline(id, { to: known.version + PAGE_SIZE, limit: PAGE_SIZE });
-    return htmlResponse(context, runChanges({ caller, run, timeline, now: now() }, known));
+    return htmlResponse(
+      context,
+      runChanges({ caller, run, agents: await agentNames(caller), timeline, now: now() }, known),
+    );
   });
 
   app.get('/runs/:run/checkpoints/:version', async (context) => {

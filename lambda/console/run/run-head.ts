@@ -2,6 +2,8 @@ import { toMilliseconds } from '../../core/duration.ts';
 import { hasEnded } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
 import { hasRole, OPERATE_ROLES } from '../../http/roles.ts';
+import { describeRefusal } from '../../operator/describe-run.ts';
+import { explainReady } from '../../operator/explain-ready.ts';
 import type { RunView, Wait } from '../../operator/operator.ts';
 import { truncateToBytes } from '../../operator/truncated-document.ts';
 import { showDocument } from '../document/show-document.ts';
@@ -16,7 +18,7 @@ import { revealHidden, userText } from '../text.ts';
 import { relativeAndExactTime, relativeTime } from '../time.ts';
 
 /** The head of a run's page: status, waits, errors and metadata. The script replaces it when the run changes. */
-export function runHead(run: RunView, caller: Caller, now: Date): Html {
+export function runHead(run: RunView, caller: Caller, agents: readonly string[], now: Date): Html {
   const { agent, owner, requestedBy, tags, parent, forked } = run;
   return html`<div class="stacked" data-key="head" data-quiet data-rev="${run.status} ${run.version}">
 <header class="head"><div>
@@ -27,7 +29,8 @@ export function runHead(run: RunView, caller: Caller, now: Date): Html {
   }${tags.map((tag) => html`<span class="tag">${userText(tag)}</span>`)}</p>
 </div>${hasRole(caller, OPERATE_ROLES) && actions(run)}</header>
 ${waitNotice(run, now)}
-${run.parkedReason !== undefined && notice('bad', 'This run cannot resume with the deployed code', html`<p>${userText(run.parkedReason)}</p>`)}
+${readyNotice(run, agents, now)}
+${outcomeNotice(run)}
 ${run.error && (cancellationNotice(run, run.error) ?? failureNotice(run.error))}
 ${factList(run, now)}
 </div>`;
@@ -88,11 +91,38 @@ function cancellationNotice({ status }: RunView, error: NonNullable<RunView['err
 }
 
 function failureNotice(error: NonNullable<RunView['error']>): Html {
-  const { name, message, stack, failedOperations } = error;
-  return html`<div class="notice bad"><h2>${userText(name)}</h2><div class="text" dir="auto">${revealHidden(message)}</div>
+  const { name, message, code, stack, causes, failedOperations } = error;
+  return html`<div class="notice bad"><h2>${userText(name)}${code !== undefined && html` <code>${userText(code)}</code>`}</h2><div class="text" dir="auto">${revealHidden(message)}</div>
 ${failedOperations.length > 0 && html`<p>Failed at ${failedOperations.map((step, i) => html`${i > 0 && ', then '}<code>${userText(step)}</code>`)}.</p>`}
+${causes.map((cause) => html`<p>Caused by ${userText(cause.name)}${cause.code !== undefined && html` <code>${userText(cause.code)}</code>`}: <span class="text" dir="auto">${revealHidden(cause.message)}</span></p>`)}
 ${notUndone(error)}
 ${stack !== undefined && collapsed('Stack trace', codeBlock(stack))}</div>`;
+}
+
+/** Why a READY run is not running. One that became ready just now needs no explanation. */
+function readyNotice(run: RunView, agents: readonly string[], now: Date): Html | false {
+  const ready = explainReady(run, agents);
+  if (!ready || (ready.reason === 'queued' && now.getTime() - ready.since.getTime() < QUEUED_MS)) return false;
+  const isBad = ready.reason === 'parked' || ready.reason === 'unknown agent';
+  return notice(
+    isBad ? 'bad' : 'wait',
+    html`Ready, but not running since ${relativeAndExactTime(ready.since, now)}`,
+    html`<p>${userText(ready.text)}</p>`,
+  );
+}
+
+const QUEUED_MS = 10_000;
+
+/** What people decided, for a run that succeeded without getting what it asked for. */
+function outcomeNotice(run: RunView): Html | false {
+  const refusal = run.status === 'SUCCEEDED' ? describeRefusal(run) : undefined;
+  if (refusal === undefined) return false;
+  const { text } = run.outcome ?? {};
+  return notice(
+    'neutral',
+    html`The request was ${userText(refusal)}`,
+    text !== undefined && html`<p>The run ended with: ${userText(text)}</p>`,
+  );
 }
 
 const notUndone = ({ notUndone: steps }: NonNullable<RunView['error']>): Html | false =>

@@ -23,6 +23,8 @@ import { currentRows, endedRows, longestBusyMs, timelineTableClass } from './tim
 export interface RunPageView {
   readonly caller: Caller;
   readonly run: RunView;
+  /** The names of the known agents. */
+  readonly agents: readonly string[];
   readonly timeline: TimelinePage;
   /** The text that the timeline was searched for. */
   readonly find?: string | undefined;
@@ -32,7 +34,7 @@ export interface RunPageView {
 }
 
 /** The page of a run: head, timeline, input, result, state, approvals and forks. */
-export function runPage({ caller, run, timeline, find, done, now }: RunPageView): Html {
+export function runPage({ caller, run, agents, timeline, find, done, now }: RunPageView): Html {
   const isLive = find === undefined && timeline.last >= run.version && !hasEnded(run.status);
   return page({
     title: run.run,
@@ -42,7 +44,7 @@ export function runPage({ caller, run, timeline, find, done, now }: RunPageView)
     events: isLive ? eventsUrl(run) : undefined,
     body: html`${breadcrumbs(html`<a href="${PATHS.runs}">Runs</a>`)}
 ${doneNotice(run, done)}
-${runHead(run, caller, now)}
+${runHead(run, caller, agents, now)}
 ${LIVE_OUTPUT}
 ${timelineSection(run, timeline, find, now)}
 ${inputAndResult(run, checkpointShowOptions(run.run, run.version, 'results'))}
@@ -91,7 +93,7 @@ export interface KnownState {
 }
 
 /** The changes for an open page: new rows of the table, and the picture and the totals as they are now. */
-export function runChanges({ caller, run, timeline, now }: RunPageView, known: KnownState): Html {
+export function runChanges({ caller, run, agents, timeline, now }: RunPageView, known: KnownState): Html {
   const isUpToDate = timeline.last >= run.version;
   const fresh = timeline.spans.filter(({ checkpoint }) => (checkpoint?.version ?? 0) > known.version);
   const isLive = !hasEnded(run.status) || !isUpToDate;
@@ -99,7 +101,7 @@ export function runChanges({ caller, run, timeline, now }: RunPageView, known: K
   return fragment(
     isLive ? liveUrl({ ...run, version: timeline.last }, longest) : undefined,
     run.status === known.status ? '' : `Run status: ${runStatusLabel(run)}.`,
-    html`${hasEnded(run.status) && html`<div data-key="cancelling" data-quiet data-rev="ended"></div>`}${runHead(run, caller, now)}
+    html`${hasEnded(run.status) && html`<div data-key="cancelling" data-quiet data-rev="ended"></div>`}${runHead(run, caller, agents, now)}
 ${timelineStrip(run.run, timeline)}
 ${legend(timeline)}
 <table class="${timelineTableClass(longest)}" data-scale><tbody data-list="timeline">${endedRows(fresh, { run: run.run, children: run.children, now })}</tbody><tbody>${currentRows(timeline.spans)}</tbody></table>

@@ -2,6 +2,7 @@ import type { RunSummary } from '../../checkpoints/engine.ts';
 import { STATUSES } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
 import { hasRole, OPERATE_ROLES } from '../../http/roles.ts';
+import { describeRun } from '../../operator/describe-run.ts';
 import type { RunCount, RunsPage, StatusCounts } from '../../operator/operator.ts';
 import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
@@ -110,12 +111,13 @@ const runsTable = (
 
 /** The row of a run. A run that no longer matches only updates a row that is already shown. */
 function runRow(run: RunSummary, now: Date, isMatching: boolean): Html {
-  const { status, agent, owner, tags, statusChange, createdAt, updatedAt } = run;
+  const { status, agent, owner, tags, createdAt, updatedAt } = run;
+  const line = describeRun(run);
   const cell = (label: string, content: Html | false) =>
     html`<td role="cell" data-label="${label}"${!content && html` class="bare"`}>${content}</td>`;
   return html`<tr role="row" data-key="run:${run.run}" data-rev="${status} ${updatedAt.getTime()}"${!isMatching && html` data-known`}>
 <th role="rowheader" scope="row"><a class="id" href="${PATHS.run(run.run)}">${userText(run.run)}</a></th>
-<td role="cell">${runStatusBadge(run)}${statusChange.step !== undefined && html` <span class="quiet">${userText(statusChange.step)}</span>`}</td>
+<td role="cell">${runStatusBadge(run)}${line !== '' && html` <span class="quiet outcome">${userText(line)}</span>`}</td>
 ${cell('Agent', agent !== undefined && userText(agent))}
 ${cell('Owner', owner !== undefined && userText(owner))}
 ${cell('Tags', tags.length > 0 && html`${tags.map((tag) => html`<span class="tag">${userText(tag)}</span> `)}`)}

@@ -12,6 +12,7 @@ import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import { appendEntries, rawEntries } from '../journal/append-entries.ts';
 import { ENDED_LABEL } from '../journal/checkpoint-labels.ts';
 import { needsCleanup } from '../journal/entries.ts';
+import { outcomeOf } from '../journal/outcome.ts';
 import { wakeParentWrites } from '../wake/events.ts';
 import { endedWork, hasSameApprovals, isLeased, NO_WORK, readyWork } from '../wake/work.ts';
 
@@ -59,7 +60,11 @@ export async function endRun(at: RunContext, { ending, error, forceEnd }: EndRun
       sideWrites,
       head: (current) => {
         if (!hasSameApprovals(current.work, work)) throw staleHead(at, current);
-        const nextWork = { ...(current.work ?? NO_WORK), approvals: undefined, ending };
+        const outcome = outcomeOf([['@error', { kind: 'result', error }]], current, {
+          partition: at.partition,
+          decision: current.work?.decision,
+        });
+        const nextWork = { ...(current.work ?? NO_WORK), approvals: undefined, ending, outcome };
         if (isLeasedNow) return { work: { ...nextWork, dueAt: nextWork.lease?.until } };
         return { work: nextStatus === 'ENDING' ? readyWork(nextWork, at.now()) : endedWork(nextWork) };
       },

@@ -1,12 +1,16 @@
 import { withdrawWritesById } from '../control/end-run.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
+import { lastDecision, outcomeOf } from '../journal/outcome.ts';
 import { wakeParentWrites } from '../wake/events.ts';
 import { endedWork } from '../wake/work.ts';
 
 /** Writes the last checkpoint of a run: pending approvals are withdrawn and the parent is woken in the same write. */
 export async function recordEnd(invocation: Invocation, item: BatchItem): Promise<void> {
-  const { at } = invocation;
+  const { at, journal, work } = invocation;
+  const { meta } = invocation.writer.loaded.head;
+  const decision = lastDecision(journal) ?? work.decision;
+  const outcome = outcomeOf(item.entries ?? [], meta, { partition: at.partition, decision });
   invocation.pendingWaits.stopAll();
   await invocation.record({
     ...item,
@@ -14,6 +18,6 @@ export async function recordEnd(invocation: Invocation, item: BatchItem): Promis
       ...(await withdrawWritesById(at, invocation.work.approvals ?? [], 'The run has ended.')),
       ...(await wakeParentWrites(at, invocation.work.replyTo)),
     ],
-    work: endedWork,
+    work: (current) => ({ ...endedWork(current), decision: undefined, outcome }),
   });
 }

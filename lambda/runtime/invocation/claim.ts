@@ -27,6 +27,7 @@ import { toError } from '../definition/agent-errors.ts';
 import { validate } from '../definition/standard-schema.ts';
 import { appendEntries } from '../journal/append-entries.ts';
 import { type Entry, entryOf, hasSettled, type InputEntry, lastSeq } from '../journal/entries.ts';
+import { lastDecision } from '../journal/outcome.ts';
 import { adoptEarlySignals } from '../wake/early-signals.ts';
 import { NO_WORK, redeliveryDelayMs, timesOutAt } from '../wake/work.ts';
 import { readOutcomes } from './read-outcomes.ts';
@@ -167,6 +168,7 @@ async function commitClaim(
       parkedReason: undefined,
       suspended: undefined,
       waits: undefined,
+      decision: lastDecision(settledEntries) ?? current.decision,
       deliveries: 0,
       lease,
       dueAt,

@@ -1,6 +1,7 @@
 import type { LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
 import { withdrawWritesById } from '../control/end-run.ts';
 import type { Entry } from '../journal/entries.ts';
+import { outcomeOf } from '../journal/outcome.ts';
 import { wakeParentWrites } from '../wake/events.ts';
 import { endedWork, readyWork } from '../wake/work.ts';
 import { checkIsRunning, type RemoteSave, saveRemotely } from './save.ts';
@@ -19,14 +20,19 @@ export function finishRemotely(at: RunContext, save: RemoteSave, end: RemoteEnd)
     const { status, work } = loaded.head.meta;
     const isEnding = status === 'ENDING';
     if (!isEnding) checkIsRunning(at, loaded);
+    const { partition } = at;
+    const endEntries = [endEntry(end)];
+    const outcome = isEnding
+      ? work?.outcome
+      : outcomeOf(endEntries, loaded.head.meta, { partition, decision: work?.decision });
     return {
       status: isEnding ? (work?.ending ?? 'FAILED') : end.status,
-      entries: isEnding ? [] : [endEntry(end)],
+      entries: isEnding ? [] : endEntries,
       sideWrites: [
         ...(await withdrawWritesById(at, work?.approvals ?? [], 'The run has ended.')),
         ...(await wakeParentWrites(at, work?.replyTo)),
       ],
-      work: endedWork,
+      work: (current) => ({ ...endedWork(current), decision: undefined, outcome }),
     };
   });
 }

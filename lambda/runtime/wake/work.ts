@@ -57,6 +57,8 @@ export const restartedWork = (work: RuntimeMeta, now: number): RuntimeMeta => ({
   rewinds: (work.rewinds ?? 0) + 1,
   approvals: undefined,
   ending: undefined,
+  decision: undefined,
+  outcome: undefined,
   ...(work.timeoutMs !== undefined && { deadline: now + work.timeoutMs }),
 });
 
