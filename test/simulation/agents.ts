@@ -1,7 +1,9 @@
 import { type Agent, agent } from '../../lambda/runtime/agent/agent.ts';
+import { type Approvals, approvals } from '../../lambda/runtime/agent/approvals-portal.ts';
 import type { StepContext, TurnContext } from '../../lambda/runtime/definition/agent-context.ts';
 import type { AgentDefinition } from '../../lambda/runtime/definition/agent-definition.ts';
 import type { Deliveries } from './deliveries.ts';
+import { APPROVAL_URL, hooksIn } from './hooks.ts';
 import { Player, type State } from './playing.ts';
 import type { Process } from './process.ts';
 import type { Program } from './program.ts';
@@ -9,7 +11,11 @@ import { storageFor } from './storage.ts';
 import type { World } from './world.ts';
 
 type SimulatedAgent = Agent<Program, State, unknown>;
-export type Agents = (name: string) => SimulatedAgent;
+/** The agents of a process by name, and a portal for approvals. */
+export type Agents = ((name: string) => SimulatedAgent) & { readonly portal: Approvals };
+
+/** The names of all simulated agents. */
+export const AGENTS = ['programs', 'turns'] as const;
 
 /** Creates the agents of one process, each on first use. */
 export function agentsIn(world: World, process: Process, deliveries: Deliveries): Agents {
@@ -19,7 +25,7 @@ export function agentsIn(world: World, process: Process, deliveries: Deliveries)
     clock: process.clock,
     random: world.chance.next,
     writer: process.name,
-    approvalUrl: 'https://approvals.test/',
+    approvalUrl: APPROVAL_URL,
     log: (level: string, message: string) => world.note(process, `logs ${level}: ${message}`),
     probe: (moment: string, run: string, step: string) => {
       if (process.dead) return 'crash' as const;
@@ -28,14 +34,16 @@ export function agentsIn(world: World, process: Process, deliveries: Deliveries)
       process.die();
       return 'crash' as const;
     },
-    ...(!world.streams && { deliver: deliveries.from(process) }),
+    ...(world.delivery === 'direct' && { deliver: deliveries.from(process) }),
   };
   const created = new Map<string, SimulatedAgent>();
-  return (name) => {
-    const known = created.get(name) ?? agent(createDefinition(name, world, player) as never, options);
+  const find = (name: string): SimulatedAgent => {
+    const definition = () => ({ ...createDefinition(name, world, player), ...hooksIn(world, process, name) });
+    const known = created.get(name) ?? agent(definition() as never, options);
     created.set(name, known as SimulatedAgent);
     return known as SimulatedAgent;
   };
+  return Object.assign(find, { portal: approvals(options) });
 }
 
 const initial = (): State => ({ log: [], next: 0, out: [] });

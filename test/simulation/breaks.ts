@@ -1,7 +1,11 @@
 import { readHeadMeta } from '../../lambda/checkpoints/format/meta.ts';
 import { checkpointRecord, headRecord, readCheckpoint } from '../../lambda/checkpoints/format/records.ts';
+import { withMeta } from '../../lambda/checkpoints/format/side-record.ts';
+import type { ApprovalMeta } from '../../lambda/core/approval.ts';
+import { currentProposal } from '../../lambda/core/approval-votes.ts';
 import { isWaiting } from '../../lambda/core/status.ts';
-import { HEAD_KEY, parseVersion } from '../../lambda/storage/keys.ts';
+import { readApprovalMeta } from '../../lambda/runtime/approvals/approval-meta.ts';
+import { APPROVAL_KEY_PREFIX, HEAD_KEY, isReservedPartition, parseVersion } from '../../lambda/storage/keys.ts';
 import type { StoredRecord, Write } from '../../lambda/storage/ports.ts';
 
 /** One write of a commit, and the stored state that it finds. */
@@ -19,6 +23,8 @@ interface WriteContext {
 export interface Break {
   /** The write that the broken storage makes instead; undefined if it drops the write. */
   readonly write?: (context: WriteContext) => Write | undefined;
+  /** The record that the broken storage returns instead of a stored one. */
+  readonly read?: (stored: StoredRecord) => StoredRecord;
   /** Whether a commit makes the writes whose conditions hold even though other conditions fail. */
   readonly inParts?: true;
   /** Whether a commit that is sent twice does not recognize its own first attempt. */
@@ -29,6 +35,8 @@ export interface Break {
   readonly commitsLater?: true;
   /** Whether the sender of an early signal does not see that the run has started. */
   readonly hidesStart?: true;
+  /** Whether a worker attempts the notifications of agents that it does not have. */
+  readonly postponesNotifications?: true;
   /** Whether a process relies on its own clock instead of that of the storage. */
   readonly trustsOwnClock?: true;
 }
@@ -62,6 +70,12 @@ export const BREAKS: Readonly<Record<string, Break>> = {
   withdraw: { write: (context) => (approvalStatus(context) === 'WITHDRAWN' ? undefined : context.write) },
   /** Of two concurrent votes, the later one overwrites the earlier one. */
   quorum: { write: (context) => (approvalStatus(context) !== undefined ? forceCondition(context) : context.write) },
+  /** Votes for the request count for changes that are proposed later. */
+  edits: { write: (context) => changeApproval(context, countForProposal) },
+  /** Everybody counts as a member of the groups of an approval. */
+  members: { read: (stored) => (isApproval(stored) ? openToEverybody(stored) : stored) },
+  /** A worker that does not have an agent postpones its notifications. */
+  notifier: { postponesNotifications: true },
   /** A commit is not atomic. */
   atomic: { inParts: true },
   /** A signal that arrives while its run starts stays in the record for early signals. */
@@ -92,9 +106,28 @@ function headOf(context: WriteContext) {
   return meta && 'status' in meta ? meta : undefined;
 }
 
+const isApproval = ({ partition, key }: StoredRecord): boolean =>
+  key.startsWith(APPROVAL_KEY_PREFIX) && !isReservedPartition(partition);
+
 function approvalStatus(context: WriteContext): unknown {
   const put = putOf(context);
-  return put?.key.startsWith('a') ? JSON.parse(put.meta.slice(1)).status : undefined;
+  return put && isApproval(put) ? readApprovalMeta(put).status : undefined;
+}
+
+function changeApproval({ write }: WriteContext, change: (meta: ApprovalMeta) => ApprovalMeta): Write {
+  if (!('put' in write) || !isApproval(write.put)) return write;
+  const { put } = write;
+  return { ...write, put: { ...withMeta(put, change(readApprovalMeta(put)), put.lists), revision: put.revision } };
+}
+
+function countForProposal(meta: ApprovalMeta): ApprovalMeta {
+  const proposal = currentProposal(meta);
+  return proposal === undefined ? meta : { ...meta, votes: meta.votes.map((vote) => ({ ...vote, proposal })) };
+}
+
+function openToEverybody(stored: StoredRecord): StoredRecord {
+  const { members: _members, ...meta } = readApprovalMeta(stored);
+  return { ...withMeta(stored, { ...meta, openGroups: true }, stored.lists), revision: stored.revision };
 }
 
 /** The write with a condition that the stored record meets. */

@@ -65,6 +65,7 @@ export class Deliveries {
     const close = (retry: boolean) => {
       if (!open) return;
       open = false;
+      process.invocations.delete(delivery.run);
       process.onDeath.delete(died);
       if (retry && retries < LAMBDA_RETRIES && world.chance.happens(0.6))
         world.timeline.after(world.chance.between(100, 90_000), () => this.#invoke(delivery, by, retries + 1));
@@ -78,8 +79,9 @@ export class Deliveries {
     this.#busy.set(process, delivery.run);
     world.note(process, `is invoked for ${delivery.run} as ${by}`);
     const until = process.clock.now() + world.functionMs - MARGIN_MS;
-    process.deadline = until;
-    world.ledger.invocations.set(by, process);
+    const invocation = { process, deadline: until, isDisturbed: false };
+    process.invocations.set(delivery.run, invocation);
+    world.ledger.invocations.set(by, invocation);
     container
       .agents(delivery.agent ?? '')
       .invoke(delivery, { by, until })

@@ -46,4 +46,6 @@ Object.assign(timers, {
 });
 Object.assign(crypto, { randomBytes: seededBytes });
 syncBuiltinESMExports();
+// Workers in containers often have the same process id, too.
+Object.defineProperty(process, 'pid', { value: 1 });
 Math.random = () => source?.chance() ?? 0.5;

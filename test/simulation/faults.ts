@@ -27,6 +27,9 @@ const KINDS = [
   'process pauses',
 ] as const satisfies readonly Fault[];
 
+/** The most frequent that a fault is, if not 6 % of the requests. */
+const MAX_RATES: Readonly<Partial<Record<Fault, number>>> = { 'process pauses': 0.04, 'sent twice': 0.2 };
+
 /** How wrong a clock may be: seconds, minutes, or hours, with which a process refuses to claim. */
 const MAX_WRONG_MS = [10_000, 180_000, 900_000, 6 * 3_600_000] as const;
 
@@ -38,6 +41,7 @@ export class Faults {
   readonly #inStep: number;
   readonly lostDeliveries: number;
   readonly doubleDeliveries: number;
+  readonly lostMail: number;
   readonly lagMs: number;
   readonly skewMs: number;
   /** The share of processes whose clock is wrong by seconds to hours. */
@@ -46,11 +50,12 @@ export class Faults {
   constructor(chance: Chance) {
     this.#chance = chance;
     const rate = (max: number) => (chance.happens(0.45) ? 0 : max * chance.next() ** 2);
-    this.#rates = new Map(KINDS.map((kind) => [kind, rate(kind === 'process pauses' ? 0.04 : 0.06)]));
+    this.#rates = new Map(KINDS.map((kind) => [kind, rate(MAX_RATES[kind] ?? 0.06)]));
     this.#inStep = rate(0.2);
     this.left = chance.happens(0.1) ? 0 : chance.between(1, 25);
     this.lostDeliveries = rate(0.6);
     this.doubleDeliveries = rate(0.6);
+    this.lostMail = rate(0.6);
     this.lagMs = chance.happens(0.7) ? 0 : chance.between(100, 90_000);
     this.skewMs = chance.happens(0.5) ? 0 : chance.between(0, 300);
     this.wrongClocks = chance.happens(0.6) ? 0 : chance.next();
@@ -63,7 +68,8 @@ export class Faults {
     for (const [kind, rate] of this.#rates) {
       draw -= rate;
       if (draw < 0) {
-        this.left -= 1;
+        // A request that is sent twice delays nothing for long, so the number of these is not limited.
+        if (kind !== 'sent twice') this.left -= 1;
         return kind;
       }
     }
@@ -77,6 +83,10 @@ export class Faults {
 
   losesDelivery(): boolean {
     return this.#takes(this.lostDeliveries);
+  }
+
+  losesMail(): boolean {
+    return this.#takes(this.lostMail);
   }
 
   /** Duplicates are harmless, so their number is not limited. */

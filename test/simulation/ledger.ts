@@ -1,4 +1,5 @@
-import type { Process } from './process.ts';
+import type { GroupMembers, Person } from '../../lambda/core/approval.ts';
+import type { Invocation, Process } from './process.ts';
 
 /** One execution of a step function. */
 export interface Execution {
@@ -8,6 +9,8 @@ export interface Execution {
   /** The idempotency key. */
   readonly key: string;
   readonly process: Process;
+  /** The invocation that runs it; undefined if its process is dead. */
+  readonly invocation: Invocation | undefined;
   readonly once: boolean;
   /** Whether it finished while its function still had time to record the result. */
   finishedInTime: boolean;
@@ -20,14 +23,25 @@ export interface Sighting {
   readonly commits: number;
 }
 
-/** A vote that was confirmed to its approver. */
-export interface ConfirmedVote {
+/** A vote that a person sent, whether or not it arrived. */
+export interface Ballot {
   readonly run: string;
   readonly approval: string;
-  readonly by: string;
+  readonly by: Person;
   readonly answer: 'approve' | 'reject';
+  /** What they decided on, see `describeEdits`. */
+  readonly about: string;
+  /** The groups of their login. */
+  readonly groups: readonly string[];
+}
+
+/** A vote that was confirmed to its approver. */
+export interface ConfirmedVote extends Ballot {
   readonly status: string;
 }
+
+/** What a decision is about: the request with these changes, or the request as it was made. */
+export const describeEdits = (edits: unknown): string => (edits === undefined ? 'no edits' : JSON.stringify(edits));
 
 /** A signal that a sender sent. */
 export interface SentSignal {
@@ -44,18 +58,25 @@ export interface SentSignal {
 /** What agents, people and services observed, independent of the storage. */
 export class Ledger {
   readonly executions: Execution[] = [];
-  /** The process that each invocation runs in, by the id of the invocation. */
-  readonly invocations = new Map<string, Process>();
+  /** The invocations by their ids; a retry has the id of the earlier attempt. */
+  readonly invocations = new Map<string, Invocation>();
   readonly sightings: Sighting[] = [];
   /** The execution that each move of a run last saw. */
   readonly seen = new Map<string, number>();
   readonly undone = new Map<number, number>();
   /** The signals that each move of a run received. */
   readonly received = new Map<string, Map<string, Set<string | undefined>>>();
+  readonly ballots: Ballot[] = [];
   readonly votes: ConfirmedVote[] = [];
+  /** What people saw, by run, approval and hash. */
+  readonly shown = new Map<string, string>();
+  /** The decision that each approval of a run returned to the agent. */
+  readonly decisions = new Map<string, string>();
   readonly signals: SentSignal[] = [];
   /** The status that each cancel returned, by run. */
   readonly cancels = new Map<string, string>();
+  /** The members that the hook of an agent listed last in each process, by group. */
+  readonly listed = new Map<string, GroupMembers>();
   /** The approval links that were sent, by run, approval and person. */
   readonly links = new Map<string, string>();
   readonly started = new Set<string>();
@@ -66,7 +87,9 @@ export class Ledger {
   readonly notes = new Map<string, string>();
 
   begin(run: string, at: string, key: string, process: Process, once: boolean): Execution {
-    const execution = { number: this.executions.length, run, at, key, process, once, finishedInTime: false };
+    const invocation = process.invocations.get(run);
+    const number = this.executions.length;
+    const execution = { number, run, at, key, process, invocation, once, finishedInTime: false };
     this.executions.push(execution);
     return execution;
   }

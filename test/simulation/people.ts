@@ -1,6 +1,4 @@
-import type { Person } from '../../lambda/core/approval.ts';
-import { type ErrorCode, isWaitstateError } from '../../lambda/core/errors.ts';
-import { decideByToken } from '../../lambda/runtime/approvals/by-token.ts';
+import { isWaitstateError } from '../../lambda/core/errors.ts';
 import type { Chance } from './chance.ts';
 import type { SentSignal } from './ledger.ts';
 import { movesIn, type Program } from './program.ts';
@@ -17,7 +15,7 @@ export interface Planned {
   readonly timeoutMs: number | undefined;
 }
 
-/** The people and programs that start, signal, decide, cancel, retry and pause; each may crash and try again. */
+/** The people and programs that start, signal, cancel, retry and pause; each may crash and try again. */
 export class People {
   readonly #world: World;
   readonly #tasks: Tasks;
@@ -95,41 +93,6 @@ export class People {
     if (isSentTwice) this.#tasks.later(after + this.#chance.between(0, 100), task);
   }
 
-  /** Decides an approval: some approvers vote, and at least a quorum if the approval has no deadline. */
-  decide(run: string, agent: string, approval: string, meta: ApproverMeta): void {
-    const { approvers, quorum, deadline } = meta;
-    const chance = this.#chance;
-    const expires = deadline !== undefined;
-    const count = expires ? chance.between(0, approvers.length) : chance.between(quorum, approvers.length);
-    const isConcurrent = chance.happens(0.5);
-    const first = chance.between(100, 90 * MINUTE);
-    for (const by of chance.shuffled(approvers).slice(0, count)) {
-      const answer = chance.happens(0.8) ? 'approve' : 'reject';
-      const after = isConcurrent ? first + chance.between(0, 30) : chance.between(100, 120 * MINUTE);
-      for (let clicks = chance.happens(0.15) ? 2 : 1; clicks > 0; clicks--)
-        this.#vote(run, agent, approval, by, answer, after + clicks);
-    }
-  }
-
-  #vote(run: string, agent: string, approval: string, by: Person, answer: 'approve' | 'reject', after: number): void {
-    this.#tasks.later(after, {
-      name: by.slice(5),
-      act: async (agents, _, attempt) => {
-        try {
-          const link = this.#world.ledger.links.get(`${run} ${approval} ${by}`);
-          const { runtime, run: runs } = agents(agent);
-          const { status } =
-            link !== undefined && attempt % 2 === 1
-              ? (await decideByToken(await runtime.contexts.forTenant(), link, { answer })).approval.meta
-              : await runs(run).decide({ approval, by, answer });
-          this.#world.ledger.votes.push({ run, approval, by, answer, status });
-        } catch (error) {
-          if (!REFUSALS.some((code) => isWaitstateError(error, code))) throw error;
-        }
-      },
-    });
-  }
-
   cancel(run: string, agent: string, after: number): void {
     this.#tasks.later(after, {
       name: 'canceller',
@@ -172,13 +135,4 @@ export class People {
       });
     this.#tasks.later(after, { name: 'pauser', act: (agents) => agents(agent).pause().then(unpause) });
   }
-}
-
-const REFUSALS: readonly ErrorCode[] = ['APPROVAL_DECIDED', 'APPROVAL_EXPIRED', 'APPROVAL_WITHDRAWN'];
-
-/** The part of an approval that says who can vote. */
-export interface ApproverMeta {
-  readonly approvers: readonly Person[];
-  readonly quorum: number;
-  readonly deadline?: number;
 }

@@ -3,7 +3,8 @@ import type { AgentContext, StepContext, StepOptions } from '../../lambda/runtim
 import { FatalError, RetryableError } from '../../lambda/runtime/definition/agent-errors.ts';
 import { noise } from '../faults/seeded.ts';
 import type { Process } from './process.ts';
-import type { ApprovalMove, Move, Program, StepMove } from './program.ts';
+import type { Move, Program, StepMove } from './program.ts';
+import { requestApproval } from './requesting.ts';
 import type { World } from './world.ts';
 
 /** The state of simulated runs. */
@@ -73,7 +74,7 @@ export class Player {
         return { signal: signal ?? null };
       }
       case 'approval':
-        return { decision: await this.#approval(ctx, move) };
+        return { decision: await requestApproval(this.#world, ctx, move) };
       case 'call':
         return ctx.call<Program, unknown>(childAgent(move.at), move.moves);
       case 'try':
@@ -140,7 +141,7 @@ export class Player {
   ): Promise<StepOutput> {
     const execution = this.#world.ledger.begin(run, at, idempotencyKey, this.#process, once);
     this.#world.note(this.#process, `runs ${of} of ${run}, attempt ${attempt}, execution ${execution.number}`);
-    const { deadline } = this.#process;
+    const { deadline = Infinity } = execution.invocation ?? {};
     if (ms > 0) await this.#process.clock.sleep(ms);
     if (attempt <= fails) throw new Error(`Attempt ${attempt} of ${of} fails.`);
     if (broken && !this.#world.ledger.fixed.has(run)) throw new FatalError('This is broken.');
@@ -168,36 +169,6 @@ export class Player {
       this.#world.addFinding(`run ${ctx.run}: time and randomness at ${at} were ${before}, then ${seen}`);
     notes.set(`${ctx.run} ${at}`, seen);
     await ctx.checkpoint(`at ${at}`);
-  }
-
-  async #approval(ctx: Context, move: Move & ApprovalMove): Promise<string> {
-    const { approvers, quorum, onTimeout, timeoutMs, rechecks, changes, at } = move;
-    const hasTimeout = timeoutMs !== undefined;
-    const key = `${ctx.run} ${at}`;
-    const { rechecks: recheckCounts } = this.#world.ledger;
-    const price = () => 100 + Math.min(changes, recheckCounts.get(key) ?? 0);
-    try {
-      const { status } = await ctx.approval('sign', {
-        title: `May ${at} start?`,
-        show: { at },
-        approvers,
-        quorum,
-        facts: { price: 100 },
-        ...(hasTimeout && { timeout: { milliseconds: timeoutMs }, onTimeout }),
-        ...(hasTimeout && onTimeout === 'escalate' && { escalateTo: ['user:dee'] }),
-        ...(move.remind && { remindAfter: { hours: 1 } }),
-        ...(rechecks && {
-          recheck: () => {
-            recheckCounts.set(key, (recheckCounts.get(key) ?? 0) + 1);
-            return { price: price() };
-          },
-        }),
-      });
-      return status;
-    } catch (error) {
-      if (isWaitstateError(error, 'APPROVAL_EXPIRED') && onTimeout === 'fail') return 'FAILED';
-      throw error;
-    }
   }
 
   async #branches(

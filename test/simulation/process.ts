@@ -1,5 +1,17 @@
 import type { Clock } from '../../lambda/runtime/clock.ts';
+import { MAX_CLOCK_DIFFERENCE_MS } from '../../lambda/runtime/clock-difference.ts';
 import type { Timeline } from './timeline.ts';
+
+/** One invocation of an agent in a process. */
+export interface Invocation {
+  readonly process: Process;
+  /** When it must end, by the clock of its process. */
+  readonly deadline: number;
+  /** The length of its lease, if it is renewed. */
+  readonly leaseMs?: number | undefined;
+  /** Whether a fault hit its process meanwhile, so that its results may be lost. */
+  isDisturbed: boolean;
+}
 
 /** A simulated process with its own clock. It may pause for a while, and it may die, after which it does nothing. */
 export class Process {
@@ -8,10 +20,12 @@ export class Process {
   /** How far its clock is ahead. */
   readonly skewMs: number;
   dead = false;
-  /** Whether a fault hit it, so that its results may be lost. */
-  wasDisturbed = false;
-  /** When the function that runs in it must end, by its clock. */
-  deadline = Infinity;
+  /** Until when faults keep it from working; -Infinity if no fault ever hit it. */
+  disturbedUntil = -Infinity;
+  /** Whether it has the code of an agent. */
+  knows: (agent: string) => boolean = () => true;
+  /** The invocations that run in it, by run. */
+  readonly invocations = new Map<string, Invocation>();
   readonly onDeath = new Set<() => void>();
   readonly #timeline: Timeline;
   #pausedUntil = 0;
@@ -29,6 +43,21 @@ export class Process {
         return isDeadline ? slept : this.track(slept);
       },
     };
+  }
+
+  get wasDisturbed(): boolean {
+    return this.disturbedUntil > -Infinity;
+  }
+
+  /** Records that a fault hits it now, and how long it lasts. */
+  disturb(milliseconds = 0): void {
+    for (const invocation of this.invocations.values()) invocation.isDisturbed = true;
+    this.disturbedUntil = Math.max(this.disturbedUntil, this.#timeline.now + milliseconds);
+  }
+
+  /** Whether its clock is right enough for it to claim and sweep; false within the error of the measurement. */
+  get canSweep(): boolean {
+    return Math.abs(this.skewMs) < MAX_CLOCK_DIFFERENCE_MS - 10_000;
   }
 
   get isPaused(): boolean {
@@ -59,13 +88,13 @@ export class Process {
   die(): void {
     if (this.dead) return;
     this.dead = true;
-    this.wasDisturbed = true;
+    this.disturb();
     for (const notice of [...this.onDeath]) notice();
   }
 
   /** Pauses the process; it later continues without noticing. */
   pause(milliseconds: number): void {
-    this.wasDisturbed = true;
+    this.disturb(milliseconds);
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#timeline.now + milliseconds);
   }
 

@@ -1,4 +1,4 @@
-import type { Person } from '../../lambda/core/approval.ts';
+import { type ApprovalMove, createApproval } from './approval-move.ts';
 import type { Chance } from './chance.ts';
 
 /** One move of a simulated agent; `at` is its unique position in the program. */
@@ -32,24 +32,11 @@ export interface StepMove {
   readonly kind: 'plain' | 'once' | 'undoable' | 'never undone' | 'broken';
 }
 
-export interface ApprovalMove {
-  readonly do: 'approval';
-  readonly approvers: readonly Person[];
-  readonly quorum: number;
-  readonly timeoutMs?: number;
-  readonly onTimeout: 'reject' | 'approve' | 'fail' | 'escalate';
-  readonly remind: boolean;
-  /** How often the facts change after a decision. */
-  readonly changes: number;
-  readonly rechecks: boolean;
-}
-
 export type Program = readonly Move[];
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const SIGNALS = ['go', 'paid', 'seen'] as const;
-const PEOPLE = ['user:ann', 'user:ben', 'user:cyd'] as const;
 
 const DEPTH = 2;
 
@@ -124,21 +111,6 @@ const createSignal = (chance: Chance, at: string): Move => ({
   name: chance.one(SIGNALS),
   ...(chance.happens(0.25) && { timeoutMs: chance.between(30, 90) * MINUTE }),
 });
-
-function createApproval(chance: Chance): ApprovalMove {
-  const approvers = chance.shuffled(PEOPLE).slice(0, chance.between(1, 3));
-  const rechecks = chance.happens(0.4);
-  return {
-    do: 'approval',
-    approvers,
-    rechecks,
-    remind: chance.happens(0.3),
-    quorum: chance.between(1, Math.min(2, approvers.length)),
-    onTimeout: chance.one(['reject', 'approve', 'fail', 'escalate']),
-    changes: rechecks && chance.happens(0.5) ? chance.between(1, 3) : 0,
-    ...(chance.happens(0.5) && { timeoutMs: chance.between(30, 300) * MINUTE }),
-  };
-}
 
 function createBranches(chance: Chance, at: string, inner: (part: string, count: number) => Program): Move {
   const count = chance.between(2, 4);

@@ -1,11 +1,11 @@
-import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 
-/** Which seeds to run, and which guard to disable. */
+/** Which seeds to run, which guard to disable, and in how many threads. */
 export interface Seeds {
   readonly first: number;
   readonly count: number;
   readonly broken: string | undefined;
+  readonly jobs: number;
 }
 
 /** A seed with findings. */
@@ -14,9 +14,9 @@ export interface FailedSeed {
   readonly findings: readonly string[];
 }
 
-/** Runs seeds in one thread per processor until one fails; returns the lowest failed seed. */
+/** Runs seeds in threads until one fails; returns the lowest failed seed, which does not depend on the threads. */
 export async function runSeeds(
-  { first, count, broken }: Seeds,
+  { first, count, broken, jobs }: Seeds,
   onProgress: (done: number) => void,
 ): Promise<FailedSeed | undefined> {
   let next = first;
@@ -31,13 +31,13 @@ export async function runSeeds(
       };
       worker.on('error', reject);
       worker.on('message', (result: FailedSeed) => {
-        // A lower seed that is still running in another thread may fail too.
+        // Seeds start in order, so every lower seed has started: one that is still running may fail, too.
         if (result.findings.length > 0 && result.seed < (failed?.seed ?? Infinity)) failed = result;
         onProgress(++done);
         runNext();
       });
       runNext();
     });
-  await Promise.all(Array.from({ length: Math.min(count, availableParallelism()) }, work));
+  await Promise.all(Array.from({ length: Math.min(count, jobs) }, work));
   return failed;
 }

@@ -1,3 +1,4 @@
+import { Approvers } from './approvers.ts';
 import { checkApprovals } from './checks/approvals.ts';
 import { readProgram, readRun } from './checks/history.ts';
 import { checkEffects, checkSeen, checkSettled } from './checks/records.ts';
@@ -9,6 +10,7 @@ import { createProgram, movesIn } from './program.ts';
 import { Sweeper } from './sweeper.ts';
 import { Tasks } from './tasks.ts';
 import { Watch } from './watch.ts';
+import { Workers } from './workers.ts';
 import { World, type WorldOptions } from './world.ts';
 
 /** The result of a seed. */
@@ -40,7 +42,8 @@ class Scene {
   readonly #deliveries: Deliveries;
   readonly #tasks: Tasks;
   readonly #people: People;
-  readonly #sweeper: Sweeper;
+  readonly #approvers: Approvers;
+  readonly #fleet: Sweeper | Workers;
   readonly #watch: Watch;
   readonly #planned: readonly Planned[];
   readonly #cancelled = new Set<string>();
@@ -52,7 +55,9 @@ class Scene {
     this.#deliveries = deliveries;
     this.#tasks = new Tasks(world, deliveries);
     this.#people = new People(world, this.#tasks);
-    this.#sweeper = new Sweeper(world, deliveries);
+    this.#approvers = new Approvers(world, this.#tasks);
+    const fleet = world.delivery === 'workers' ? new Workers(world, deliveries) : new Sweeper(world, deliveries);
+    this.#fleet = fleet;
     this.#planned = Array.from({ length: chance.happens(0.15) ? 2 : 1 }, (_, i) => ({
       id: `run-${i + 1}`,
       agent: chance.happens(0.7) ? 'programs' : 'turns',
@@ -72,9 +77,13 @@ class Scene {
           planned && [...movesIn(planned.program)].some((move) => move.do === 'step' && move.kind === 'broken');
         if (broken || (planned && chance.happens(0.1))) this.#people.retry(run, agent);
       },
-      requested: (run, { agent = '' }, approval, meta) => this.#people.decide(run, agent, approval, meta),
+      requested: (approval) => this.#approvers.decide(approval),
+      notifiable: (approval) => {
+        if (fleet instanceof Sweeper) fleet.notify(approval);
+      },
     });
-    world.truth.onCommit = (writes) => this.#watch.see(writes);
+    world.onNotified = (notification) => this.#approvers.notified(notification);
+    world.truth.onCommit = (writes, by) => this.#watch.see(writes, by);
   }
 
   async run(): Promise<void> {
@@ -83,8 +92,10 @@ class Scene {
     while (findings.length === 0) {
       if (timeline.eventCount > MAX_EVENTS)
         return this.#world.addFinding(`the simulation did not end within ${MAX_EVENTS} events`);
-      const sweepAt = this.#isFinished ? undefined : this.#sweeper.next(this.#watch.nextDue);
-      if (sweepAt !== undefined && sweepAt <= (timeline.next ?? Infinity)) this.#sweeper.plan(sweepAt);
+      const { nextDue, nextWork } = this.#watch;
+      const fleet = this.#fleet;
+      const sweepAt = this.#isFinished ? undefined : fleet.next(fleet instanceof Workers ? nextWork : nextDue);
+      if (sweepAt !== undefined && sweepAt <= (timeline.next ?? Infinity)) fleet.plan(sweepAt);
       if (timeline.next === undefined) break;
       await timeline.step();
       this.#deliveries.checkIdle();
@@ -114,7 +125,8 @@ class Scene {
   }
 
   #plan(): void {
-    const { chance } = this.#world;
+    const { chance, groups } = this.#world;
+    groups.planChanges();
     for (const planned of this.#planned) {
       const { id, agent, program } = planned;
       const after = chance.between(0, 10_000);

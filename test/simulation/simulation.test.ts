@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { repeats } from '../deep.ts';
 import { BREAKS } from './breaks.ts';
@@ -20,7 +21,9 @@ const simulate = (...args: readonly string[]) => run('./main.ts', ...args);
 describe('the simulation of durable runs', () => {
   const seeds = repeats(200, 3000);
   it(`finds no problems with ${seeds.toLocaleString('en')} seeds`, { timeout: 600_000 }, async () => {
-    const { code, output } = await simulate('--seeds', String(seeds));
+    // Other tests run at the same time, unless this is the deep suite.
+    const jobs = repeats(1, availableParallelism());
+    const { code, output } = await simulate('--seeds', String(seeds), '--jobs', String(jobs));
     expect(output).toContain('no problems found');
     expect(code).toBe(0);
   });
@@ -32,6 +35,14 @@ describe('the simulation of durable runs', () => {
     expect(again.output).toBe(output);
   });
 
+  it('finds the same seed and prints the same trace with any number of jobs', async () => {
+    const [one, three] = await Promise.all(
+      ['1', '3'].map((jobs) => simulate('--seeds', '200', '--break', 'absence', '--jobs', jobs)),
+    );
+    expect(one?.output).toContain('FAILED');
+    expect(three).toEqual(one);
+  });
+
   it('prints the trace of a seed that fails, and exits with 1', async () => {
     const { code, output } = await simulate('--seeds', '200', '--break', 'absence');
     expect(output).toMatch(/Seed \d+ without absence: FAILED/);
@@ -39,9 +50,10 @@ describe('the simulation of durable runs', () => {
     expect(code).toBe(1);
   });
 
-  it('prints its usage, and rejects the name of an unknown guard', async () => {
+  it('prints its usage, and rejects the name of an unknown guard and a number of jobs below 1', async () => {
     expect((await simulate('--help')).output).toContain('--first-seed');
     expect((await simulate('--break', 'nothing')).code).toBe(2);
+    expect((await simulate('--jobs', '0')).code).toBe(2);
   });
 });
 

@@ -2,7 +2,6 @@ import { isWaitstateError, WaitstateError } from '../../lambda/core/errors.ts';
 import { clockDifference } from '../../lambda/storage/dynamodb/clock-difference.ts';
 import { HEAD_KEY } from '../../lambda/storage/keys.ts';
 import type { PayloadStore, RecordStore, Storage, Write } from '../../lambda/storage/ports.ts';
-import type { Fault } from './faults.ts';
 import type { Process } from './process.ts';
 import { keyOf } from './truth.ts';
 import type { World } from './world.ts';
@@ -21,6 +20,7 @@ export function storageFor(world: World, process: Process): Storage {
   const { truth } = world;
   const call = <T>(request: Call<T>): Promise<T> => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
+    if (process.dead) return promise;
     const sentAt = process.clock.now();
     let date = Number.NaN;
     const dated = <R>(make: () => Promise<R>): (() => Promise<R>) => {
@@ -49,7 +49,8 @@ export function storageFor(world: World, process: Process): Storage {
         make: async () => {
           const hidden = truth.broken.hidesStart && signalledPartition === partition && keys.join() === HEAD_KEY;
           if (hidden) signalledPartition = undefined;
-          return hidden ? [] : truth.storage.records.read(partition, keys);
+          const found = hidden ? [] : await truth.storage.records.read(partition, keys);
+          return truth.broken.read ? found.map(truth.broken.read) : found;
         },
       }),
     range: (partition, options) =>
@@ -67,8 +68,12 @@ export function storageFor(world: World, process: Process): Storage {
       if (writes.some((write) => keyOf(write).key.startsWith('w')))
         signalledPartition = keyOf(writes[0] as Write).partition;
       if (!truth.broken.commitsLater)
-        return call({ what, make: () => truth.commit(writes), again: () => truth.commitAgain(writes) });
-      return call({ what, make: async () => confirmEarly(world, process, () => truth.commit(writes)) });
+        return call({
+          what,
+          make: () => truth.commit(writes, process),
+          again: () => truth.commitAgain(writes, process),
+        });
+      return call({ what, make: async () => confirmEarly(world, process, () => truth.commit(writes, process)) });
     },
     close: async () => {},
   };
@@ -125,10 +130,11 @@ async function arrive<T>(
   const { chance } = world;
   if (process.dead && chance.happens(0.5)) return;
   const fault = process.dead || arrivedLate ? undefined : world.faults.nextFault();
-  if (fault === 'late' || fault === 'slow') process.wasDisturbed = true;
   if (fault === 'late') {
     world.note(process, call.what, fault);
-    world.timeline.after(chance.between(100, MAX_LATE_MS), () => arrive(world, process, call, resolve, reject, true));
+    const lateMs = chance.between(100, MAX_LATE_MS);
+    process.disturb(lateMs);
+    world.timeline.after(lateMs, () => arrive(world, process, call, resolve, reject, true));
     return;
   }
   if (fault === 'killed before' || fault === 'fails') {
@@ -143,7 +149,9 @@ async function arrive<T>(
   if (fault === 'response lost') return fail(world, process, reject);
   if (fault === 'sent twice') return sendAgain(world, process, call, resolve, reject);
   if (fault === 'process pauses') process.pause(chance.between(1, MAX_PAUSE_MS));
-  process.afterDelay(responseTime(world, fault), () => (error ? reject(error) : resolve(value as T)));
+  const slowMs = fault === 'slow' ? chance.between(100, MAX_SLOW_MS) : 0;
+  if (slowMs > 0) process.disturb(slowMs);
+  process.afterDelay(slowMs + responseTime(world), () => (error ? reject(error) : resolve(value as T)));
 }
 
 function sendAgain<T>(
@@ -156,17 +164,17 @@ function sendAgain<T>(
   process.afterDelay(world.chance.between(10, 5_000), async () => {
     const { value, error } = await outcome(again);
     world.note(process, `again ${what}`, undefined, error);
-    process.afterDelay(responseTime(world, undefined), () => (error ? reject(error) : resolve(value as T)));
+    process.afterDelay(responseTime(world), () => (error ? reject(error) : resolve(value as T)));
   });
 }
 
-const responseTime = ({ chance }: World, fault: Fault | undefined): number =>
-  fault === 'slow' ? chance.between(100, MAX_SLOW_MS) : chance.between(1, 12);
+const responseTime = ({ chance }: World): number => chance.between(1, 12);
 
 /** Rejects as an adapter does after its last retry. */
 function fail(world: World, process: Process, reject: (error: unknown) => void): void {
-  process.wasDisturbed = true;
-  process.afterDelay(world.chance.between(1, 5_000), () =>
+  const failsAfterMs = world.chance.between(1, 5_000);
+  process.disturb(failsAfterMs);
+  process.afterDelay(failsAfterMs, () =>
     reject(new WaitstateError('STORAGE_UNAVAILABLE', 'The storage did not respond, as the simulation wanted.')),
   );
 }

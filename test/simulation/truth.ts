@@ -2,6 +2,7 @@ import { CHECKPOINT_KEYS, parseVersion, versionKey } from '../../lambda/storage/
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { ConditionFailedError, type Storage, type StoredRecord, type Write } from '../../lambda/storage/ports.ts';
 import type { Break } from './breaks.ts';
+import type { Process } from './process.ts';
 import type { Timeline } from './timeline.ts';
 
 /** A commit, and when it was made. */
@@ -17,7 +18,7 @@ export class Truth {
   readonly log: LoggedCommit[] = [];
   /** The number of the commit that wrote a checkpoint, by partition and key. */
   readonly writtenBy = new Map<string, number>();
-  onCommit: (writes: readonly Write[]) => Promise<void> = async () => {};
+  onCommit: (writes: readonly Write[], by: Process) => Promise<void> = async () => {};
   readonly #timeline: Timeline;
   readonly #lagging: Storage = memoryStorage();
   #laggingCommits = 0;
@@ -34,17 +35,17 @@ export class Truth {
   }
 
   /** Makes a commit, altered by the disabled guard if there is one. */
-  async commit(requested: readonly Write[]): Promise<void> {
+  async commit(requested: readonly Write[], by: Process): Promise<void> {
     const writes = this.broken.write ? await this.#alter(requested) : requested;
-    if (this.broken.inParts) return this.#commitInParts(writes);
+    if (this.broken.inParts) return this.#commitInParts(writes, by);
     await this.storage.records.commit(writes);
-    await this.#logCommit(writes);
+    await this.#logCommit(writes, by);
   }
 
   /** Makes a commit again after its response was lost; like the adapters, it recognizes its first attempt. */
-  async commitAgain(writes: readonly Write[]): Promise<void> {
+  async commitAgain(writes: readonly Write[], by: Process): Promise<void> {
     try {
-      await this.commit(writes);
+      await this.commit(writes, by);
     } catch (error) {
       if (!(error instanceof ConditionFailedError) || !wasApplied(writes, error.found)) throw error;
       if (this.broken.forgetsOwn) throw new ConditionFailedError(hideOwnWrites(error.found));
@@ -82,7 +83,7 @@ export class Truth {
     return parseVersion(records[0]?.key ?? versionKey(0)) + 1;
   }
 
-  async #commitInParts(writes: readonly Write[]): Promise<void> {
+  async #commitInParts(writes: readonly Write[], by: Process): Promise<void> {
     const found = new Map<number, StoredRecord | undefined>();
     const made: Write[] = [];
     for (const [index, write] of writes.entries()) {
@@ -94,17 +95,17 @@ export class Truth {
         found.set(index, error.found.get(0));
       }
     }
-    await this.#logCommit(made);
+    await this.#logCommit(made, by);
     if (found.size > 0) throw new ConditionFailedError(found);
   }
 
-  async #logCommit(writes: readonly Write[]): Promise<void> {
+  async #logCommit(writes: readonly Write[], by: Process): Promise<void> {
     this.log.push({ writes, at: this.#timeline.now });
     for (const write of writes) {
       const { partition, key } = keyOf(write);
       if (parseVersion(key) > 0) this.writtenBy.set(`${partition} ${key}`, this.log.length);
     }
-    await this.onCommit(writes);
+    await this.onCommit(writes, by);
   }
 }
 

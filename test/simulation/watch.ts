@@ -1,13 +1,16 @@
 import type { HeadMeta } from '../../lambda/checkpoints/format/meta.ts';
 import { readHead } from '../../lambda/checkpoints/format/records.ts';
-import { sideMeta } from '../../lambda/checkpoints/format/side-record.ts';
+import type { ApprovalMeta } from '../../lambda/core/approval.ts';
 import { parsePartition, toPartition } from '../../lambda/core/ids.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
+import { readApprovalMeta } from '../../lambda/runtime/approvals/approval-meta.ts';
 import { HEAD_KEY } from '../../lambda/storage/keys.ts';
 import type { Write } from '../../lambda/storage/ports.ts';
+import type { RequestedApproval } from './approvers.ts';
 import { checkClaimTime, checkRequestTime, checkStartTime } from './checks/clocks.ts';
+import { VoteCheck } from './checks/votes.ts';
 import type { Deliveries } from './deliveries.ts';
-import type { ApproverMeta } from './people.ts';
+import type { Process } from './process.ts';
 import { keyOf } from './truth.ts';
 import type { World } from './world.ts';
 
@@ -16,7 +19,9 @@ export interface RunListener {
   started(run: string, head: HeadMeta): void;
   ending(run: string, head: HeadMeta): void;
   failed(run: string, head: HeadMeta): void;
-  requested(run: string, head: HeadMeta, approval: string, meta: ApproverMeta): void;
+  requested(approval: RequestedApproval): void;
+  /** An approval that is pending has a notification that no process sends yet. */
+  notifiable(approval: RequestedApproval): void;
 }
 
 /** Observes each commit: calls the listener, tracks due times, and checks invariants. */
@@ -28,11 +33,13 @@ export class Watch {
   readonly #listener: RunListener;
   readonly #due = new Map<string, number>();
   readonly #pending = new Map<string, Set<string>>();
+  readonly #votes: VoteCheck;
 
   constructor(world: World, deliveries: Deliveries, listener: RunListener) {
     this.#world = world;
     this.#deliveries = deliveries;
     this.#listener = listener;
+    this.#votes = new VoteCheck(world);
   }
 
   /** The earliest due time; undefined if nothing is due. */
@@ -41,11 +48,17 @@ export class Watch {
     return next === Infinity ? undefined : next;
   }
 
+  /** When a worker has something to do next: at once if a run is READY. */
+  get nextWork(): number | undefined {
+    for (const head of this.heads.values()) if (isReady(head)) return 0;
+    return this.nextDue;
+  }
+
   get allEnded(): boolean {
     return [...this.heads.values()].every(({ status }) => hasEnded(status));
   }
 
-  async see(writes: readonly Write[]): Promise<void> {
+  async see(writes: readonly Write[], by: Process): Promise<void> {
     const touched = new Set<string>();
     for (const write of writes) this.#checkParentWoken(write, writes);
     for (const write of writes) {
@@ -56,7 +69,7 @@ export class Watch {
       else this.#due.set(recordName, Number(order));
       if (partition.includes('@')) continue;
       if (key === HEAD_KEY && 'put' in write) this.#head(partition, readHead(write.put).meta);
-      if (key.startsWith('a') && 'put' in write) this.#approval(partition, key, sideMeta(write.put));
+      if (key.startsWith('a') && 'put' in write) this.#approval(partition, key, readApprovalMeta(write.put), by);
       if (key === HEAD_KEY || key.startsWith('a')) touched.add(partition);
     }
     for (const partition of touched) this.#checkApprovals(partition);
@@ -86,26 +99,27 @@ export class Watch {
     if (!before) this.#listener.started(run, head);
     if (head.status === 'ENDING' && before?.status !== 'ENDING') this.#listener.ending(run, head);
     if (head.status === 'FAILED' && before?.status !== 'FAILED') this.#listener.failed(run, head);
-    const isReady = head.status === 'READY' || (head.status === 'ENDING' && !head.work?.lease);
-    if (isReady && this.#world.streams) this.#deliveries.deliver({ tenant, run, agent: head.agent });
+    if (isReady(head) && this.#world.delivery === 'stream')
+      this.#deliveries.deliver({ tenant, run, agent: head.agent });
   }
 
-  #approval(partition: string, key: string, meta: Readonly<Record<string, unknown>>): void {
+  #approval(partition: string, key: string, meta: ApprovalMeta, by: Process): void {
     const pending = this.#pending.get(partition) ?? new Set();
     this.#pending.set(partition, pending);
     const isNew = !pending.has(key);
+    const { run } = parsePartition(partition);
+    const approval = decodeURIComponent(key.slice(1));
+    this.#votes.see(run, approval, meta, by);
+    this.#world.notifications.see(run, approval, meta, by);
+    const requested = { run, approval, agent: meta.agent ?? '', meta };
     if (meta.status !== 'PENDING') pending.delete(key);
     else if (isNew) {
       pending.add(key);
-      const { run } = parsePartition(partition);
-      // The head is in the same commit, but may be a later write.
-      queueMicrotask(() => {
-        const head = this.heads.get(run);
-        checkRequestTime(this.#world, run, Number(meta.requestedAt));
-        if (head)
-          this.#listener.requested(run, head, decodeURIComponent(key.slice(1)), meta as unknown as ApproverMeta);
-      });
+      checkRequestTime(this.#world, run, meta.requestedAt);
+      this.#listener.requested(requested);
     }
+    const isInProgress = (meta.notifyAttempts ?? 0) > 0 && (meta.notifyAt ?? 0) > this.#world.timeline.now;
+    if (meta.pendingNotification && !isInProgress) this.#listener.notifiable(requested);
   }
 
   /** Checks that the head lists exactly the pending approvals, and that an ending run has none. */
@@ -125,3 +139,5 @@ export class Watch {
       );
   }
 }
+
+const isReady = ({ status, work }: HeadMeta): boolean => status === 'READY' || (status === 'ENDING' && !work?.lease);

@@ -1,7 +1,10 @@
+import type { ApprovalNotification } from '../../lambda/runtime/definition/approval-notification.ts';
 import { BREAKS } from './breaks.ts';
 import { Chance } from './chance.ts';
+import { NotificationCheck } from './checks/notifications.ts';
 import { seedEverything } from './determinism.ts';
 import { Faults } from './faults.ts';
+import { Groups } from './groups.ts';
 import { Ledger } from './ledger.ts';
 import { Process } from './process.ts';
 import { Timeline } from './timeline.ts';
@@ -28,8 +31,14 @@ export class World {
   readonly findings: string[] = [];
   /** The timeout of a function. */
   readonly functionMs: number;
-  /** Whether the table's stream delivers READY runs; otherwise the process that makes a run READY does. */
-  readonly streams: boolean;
+  /** What delivers READY runs: the table's stream, the process that makes a run READY, or workers that poll. */
+  readonly delivery: 'stream' | 'direct' | 'workers';
+  readonly groups: Groups;
+  /** The agents that have a hook that lists the members of groups. */
+  readonly listsMembers: ReadonlySet<string>;
+  readonly notifications: NotificationCheck;
+  /** Called when people get a notification. */
+  onNotified: (notification: ApprovalNotification) => void = () => {};
   readonly inlineBytes: number;
   readonly maxClaimsWithoutProgress: number;
   #processes = 0;
@@ -44,7 +53,14 @@ export class World {
     this.truth = new Truth(this.timeline, broken === undefined ? {} : (BREAKS[broken] ?? {}));
     this.trace = traces ? [] : undefined;
     this.functionMs = this.chance.one([25_000, 45_000, 900_000]);
-    this.streams = this.chance.happens(0.4);
+    this.delivery = this.chance.weighted([
+      [4, 'direct'],
+      [3, 'stream'],
+      [3, 'workers'],
+    ]);
+    this.groups = new Groups(this);
+    this.listsMembers = new Set(['programs', 'turns'].filter(() => this.chance.happens(0.5)));
+    this.notifications = new NotificationCheck(this);
     this.inlineBytes = this.chance.one([600, 8_192]);
     this.maxClaimsWithoutProgress = this.chance.happens(0.1) ? 3 : 1_000;
   }
@@ -55,10 +71,10 @@ export class World {
   }
 
   /** Adds a problem to the findings and to the trace. */
-  addFinding(what: string): void {
+  readonly addFinding = (what: string): void => {
     this.findings.push(what);
     this.trace?.push(`${this.#time()} PROBLEM ${what}`);
-  }
+  };
 
   /** Adds to the trace what a process did, and the fault or error that it met. */
   note(process: Process | string, what: string, fault?: string, error?: unknown): void {

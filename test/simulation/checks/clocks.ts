@@ -14,17 +14,20 @@ const MAX_BEHIND_MS = 20 * 60_000;
 /** Checks that a claim takes no lease that is alive, lasts as long as its function, and is made by a sane clock. */
 export function checkClaimTime(world: World, run: string, before: HeadMeta, head: HeadMeta): void {
   const { lease } = head.work ?? {};
-  const process = world.ledger.invocations.get(lease?.by ?? '');
+  const invocation = world.ledger.invocations.get(lease?.by ?? '');
   const isClaim = head.work?.claimedVersion !== before.work?.claimedVersion;
-  if (!isClaim || !lease || !process || process.wasDisturbed) return;
+  if (!isClaim || !lease || !invocation || invocation.process.wasDisturbed) return;
+  const { process, deadline, leaseMs } = invocation;
   const { now } = world.timeline;
   const report = (what: string) => world.addFinding(`${process.name} claims run ${run}: ${what}`);
   const taken = hasEnded(before.status) ? undefined : before.work?.lease;
   const aliveMs = taken && taken.by !== lease.by ? taken.until - now : 0;
   if (aliveMs > ERROR_MS) report(`the lease of ${taken?.by} lasts for another ${aliveMs} ms`);
-  const stopsAt = process.deadline - process.skewMs;
-  const tooLongMs = lease.until - LEASE_GRACE_MS - stopsAt;
-  if (Math.abs(tooLongMs) > ERROR_MS) report(`its lease ends ${tooLongMs} ms after its function`);
+  const endsAt = leaseMs === undefined ? deadline - process.skewMs + LEASE_GRACE_MS : now + leaseMs;
+  const tooLongMs = lease.until - endsAt;
+  // A short lease that is renewed counts from the time before the claim was sent.
+  if (tooLongMs > ERROR_MS || (leaseMs === undefined && tooLongMs < -ERROR_MS))
+    report(`its lease ends ${tooLongMs} ms too late`);
   if (Math.abs(process.skewMs) > MAX_CLOCK_DIFFERENCE_MS + ERROR_MS)
     report(`its clock is ${process.skewMs} ms ahead, so it must not claim`);
 }

@@ -53,11 +53,11 @@ export function checkSeen(world: World, ended: EndedRun): void {
 export function checkEffects(world: World, ended: EndedRun): void {
   const recorded = findRecorded(ended);
   const startsByKey = new Map<string, number>();
-  for (const { run, number, key, once, finishedInTime, process, at } of world.ledger.executions) {
+  for (const { run, number, key, once, finishedInTime, process, invocation, at } of world.ledger.executions) {
     if (run !== ended.run) continue;
     startsByKey.set(key, (startsByKey.get(key) ?? 0) + 1);
     if (once && (startsByKey.get(key) ?? 0) > 1) world.addFinding(`at-most-once step ${at} of run ${run} ran again`);
-    if (finishedInTime && !process.wasDisturbed && !recorded.has(number))
+    if (finishedInTime && invocation?.isDisturbed === false && !recorded.has(number))
       world.addFinding(`execution ${number} of step ${at} of run ${run} finished in ${process.name} and is lost`);
   }
   for (const [number, { id }] of recorded) {
