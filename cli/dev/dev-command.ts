@@ -12,6 +12,8 @@ export interface DevOptions {
   readonly folder?: string;
   readonly port?: number;
   readonly tenant?: string;
+  /** Commands that run agents in other languages. */
+  readonly exec?: readonly string[];
   /** Whether files are reloaded when they change. @default true */
   readonly watch?: boolean;
   /** How many agent processes run at the same time. */
@@ -22,7 +24,12 @@ export interface DevOptions {
 
 /** `waitstate dev`: serves until Ctrl-C, then lets running processes finish; a second Ctrl-C exits immediately. */
 export async function dev(terminal: Terminal, files: readonly string[], options: DevOptions): Promise<ExitCode> {
-  const { folder = terminal.environment.WAITSTATE_FOLDER || '.waitstate', open = false, ...rest } = options;
+  const {
+    folder = terminal.environment.WAITSTATE_FOLDER || '.waitstate',
+    open = false,
+    exec: commands = [],
+    ...rest
+  } = options;
   const interrupted = onInterrupt();
   try {
     // The compile cache makes starts faster.
@@ -31,7 +38,7 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
     const { serve } = await import('./server/serve.ts');
     const served = Promise.withResolvers<LocalServer>();
     const onAgentsLoaded = async () => printWelcome(terminal, await served.promise, files, options);
-    const server = await serve({ ...rest, files, folder, print: terminal.print, onAgentsLoaded });
+    const server = await serve({ ...rest, files, commands, folder, print: terminal.print, onAgentsLoaded });
     interrupted.twice = () => {
       server.kill();
       process.exit(EXIT.ok);
@@ -59,11 +66,11 @@ async function printWelcome(
   { print }: Terminal,
   server: LocalServer,
   files: readonly string[],
-  { watch = true }: DevOptions,
+  { watch = true, exec = [] }: DevOptions,
 ): Promise<void> {
   const open = await server.countPendingApprovals();
   print(
-    ...agentLines(server, { hasFiles: files.length > 0, isWatching: watch }),
+    ...agentLines(server, { hasFiles: files.length + exec.length > 0, isWatching: watch }),
     ...pendingApprovalLines(server.url, open),
     '',
   );

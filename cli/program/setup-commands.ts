@@ -3,7 +3,7 @@ import type { Shell } from '../commands/completion.ts';
 import type { ConsoleOptions } from '../commands/console.ts';
 import type { DevOptions } from '../dev/dev-command.ts';
 import type { CommonOptions, RunInSession } from '../session.ts';
-import { parsePort, parsePositiveInteger } from './parse-arguments.ts';
+import { appendValue, parsePort, parsePositiveInteger } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands for the local server, the console and the setup. */
@@ -29,10 +29,16 @@ export function addSetupCommands(program: Command, runInSession: RunInSession): 
         'how many runs execute at the same time (default: 8, or the number of CPUs if that is larger)',
         parsePositiveInteger,
       )
+      .option(
+        '--exec <command>',
+        'a command that runs agents in another language; each process gets one run on its standard input; may be repeated',
+        appendValue,
+      )
       .option('--no-watch', 'do not reload files when they change')
       .option('--open', 'open the console in a browser'),
     'waitstate dev ./agents/*.ts',
     'waitstate dev ./agents/travel.ts --port 8080 --open',
+    'waitstate dev --exec "python agent.py"',
   ).action((files: readonly string[], options: DevOptions) =>
     runInSession({}, async ({ terminal }) => (await import('../dev/dev-command.ts')).dev(terminal, files, options)),
   );

@@ -37,6 +37,8 @@ export interface AppOptions {
   readonly telemetry: Pick<Telemetry, 'log' | 'count'>;
   /** Lists the known agents; starting another one fails. @default callers can start any agent by name */
   readonly agents?: () => Promise<readonly KnownAgent[]>;
+  /** Whether callers can start other agents than the known ones. @default false */
+  readonly startsAnyAgent?: () => boolean;
   /**
    * How often a stream of events looks for new ones. @default a stream ends after the events so far, and the reader
    * connects again, because Lambda answers once

@@ -1,6 +1,6 @@
 import { WaitstateError } from '../core/errors.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
-import type { KnownAgent } from '../http/app-options.ts';
+import type { AppOptions, KnownAgent } from './app-options.ts';
 
 /** The agents that a tenant can start; the names of other tenants are left out. */
 export const agentsForTenant = (known: readonly KnownAgent[], tenant: string): readonly KnownAgent[] =>
@@ -9,7 +9,13 @@ export const agentsForTenant = (known: readonly KnownAgent[], tenant: string): r
     .map(({ name, example, description }) => ({ name, ...omitUndefined({ example, description }) }));
 
 /** Throws `AGENT_NOT_FOUND` for an agent that is not among the known ones; without known agents, any name passes. */
-export function checkAgent(known: readonly KnownAgent[], tenant: string, name: string): void {
+export async function checkAgent(
+  { agents, startsAnyAgent }: Pick<AppOptions, 'agents' | 'startsAnyAgent'>,
+  tenant: string,
+  name: string,
+): Promise<void> {
+  const known = (await agents?.()) ?? [];
+  if (startsAnyAgent?.()) return;
   const offered = agentsForTenant(known, tenant);
   if (known.length === 0 || offered.some((agent) => agent.name === name)) return;
   const names = offered.map((agent) => agent.name).join(', ') || 'none';

@@ -1,6 +1,6 @@
-import type { ProcessExit } from '../processes/agent-process.ts';
 import type { AgentProcesses } from '../processes/agent-processes.ts';
 import type { DescribedFile } from '../processes/messages.ts';
+import type { ProcessExit } from '../processes/supervise.ts';
 
 export interface DescribeFilesOptions {
   readonly processes: AgentProcesses;

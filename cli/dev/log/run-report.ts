@@ -3,8 +3,8 @@ import type { ApprovalDocument } from '../../../lambda/operator/approval-documen
 import type { RunView, Wait } from '../../../lambda/operator/operator.ts';
 import { dim, styled, type TextSpan } from '../../terminal/line.ts';
 import { formatDuration } from '../../terminal/times.ts';
-import type { ProcessExit } from '../processes/agent-process.ts';
 import type { InvocationReport } from '../processes/messages.ts';
+import type { ProcessExit } from '../processes/supervise.ts';
 import { shortPath } from './dev-log.ts';
 import type { CodeLocation } from './stack-location.ts';
 
@@ -83,6 +83,7 @@ export function describeCrash({ code, signal, killedFor }: ProcessExit, patience
   if (killedFor === 'heartbeat') return `did not respond for ${formatDuration(patienceMs)} and was killed`;
   if (killedFor === 'timeout') return 'exceeded the time limit of an invocation and was killed';
   if (signal !== null) return `was killed (${signal})`;
+  if (code === 0) return 'exited before the run suspended or ended';
   return code === null ? 'could not be started' : `exited with code ${code}`;
 }
 

@@ -21,16 +21,18 @@ export interface AgentLinesOptions {
   readonly isWatching: boolean;
 }
 
-const NO_FILES_NAMED = 'No agents: name your agent files, such as "waitstate dev ./agents/*.ts".';
+const NO_FILES_NAMED =
+  'No agents: name your agent files, such as "waitstate dev ./agents/*.ts", or start a worker in another language.';
 const noAgentLoads = (isWatching: boolean): string =>
   `No agents loaded. Fix the errors above${isWatching ? '; the files are reloaded when they change.' : ', then start again.'}`;
 
 /** The agents, and how to start a run, printed when the files are loaded. */
 export function agentLines(
-  { agents, url, key }: LocalServer,
+  { agents, startsAnyAgent, url, key }: LocalServer,
   { hasFiles, isWatching }: AgentLinesOptions,
 ): readonly Line[] {
   const all = agents();
+  if (all.length === 0 && startsAnyAgent()) return [];
   if (all.length === 0) return [styled('yellow', hasFiles ? noAgentLoads(isWatching) : NO_FILES_NAMED)];
   const shown = all.slice(0, all.length > MAX_AGENTS ? MAX_AGENTS - 1 : MAX_AGENTS);
   const width = Math.max(...shown.map(({ name }) => name.length));

@@ -5,6 +5,7 @@ import type { Operator } from '../../../lambda/operator/operator.ts';
 import { isPaused } from '../../../lambda/runtime/control/pause-agent.ts';
 import type { Delivery, Runtime } from '../../../lambda/runtime/runtime.ts';
 import { dim, styled } from '../../terminal/line.ts';
+import type { AgentCommands } from '../agents/agent-commands.ts';
 import type { AgentFiles } from '../agents/agent-files.ts';
 import { shortPath } from '../log/dev-log.ts';
 import { findLastFailure } from '../log/error-location.ts';
@@ -12,12 +13,15 @@ import { createDecisionLog } from '../log/log-decisions.ts';
 import type { RunEndLog } from '../log/log-run-ends.ts';
 import { describeCrash, describeInvocationEnd, stepCountText } from '../log/run-report.ts';
 import type { NextAction } from './invocation-queue.ts';
+import { invokeCommand } from './invoke-command.ts';
 import { CLAIMANT, type JobOptions, startJobProcess } from './job-process.ts';
 import type { ProcessMessage } from './messages.ts';
+import type { ProcessExit } from './supervise.ts';
 
 export interface RunInvokerOptions extends JobOptions {
   readonly runtime: Runtime;
   readonly files: Pick<AgentFiles, 'find'>;
+  readonly commands: Pick<AgentCommands, 'find'>;
   readonly runEnds: RunEndLog;
   /** Called when a run has pending approvals, whose approvers must be notified. */
   onApprovalPending(): void;
@@ -32,17 +36,23 @@ export interface RunInvoker {
 
 /** Executes runs, each in a separate process. Skips runs that have ended, are paused or whose agent is not loaded. */
 export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
-  const { runtime, files, log, processes, timing, runEnds, onApprovalPending } = options;
+  const { runtime, files, commands, log, processes, timing, runEnds, onApprovalPending } = options;
   const decisions = createDecisionLog(log);
   const unloadable = new Set<string>();
 
   async function invoke(delivery: Delivery): Promise<NextAction> {
-    const { tenant, run, agent = '' } = delivery;
+    const { run, agent = '' } = delivery;
     const { operator, at: context, meta } = await readRun(delivery);
-    const found = files.find(agent);
-    if (!meta || hasEnded(meta.status) || !found || found.problem || (await isPaused(context, agent))) return 'done';
+    const found = files.find(agent) ?? commands.find(agent);
+    if (!meta || hasEnded(meta.status) || !found || (await isPaused(context, agent))) return 'done';
+    if ('file' in found && found.problem) return 'done';
     unloadable.delete(idOf(delivery));
     await decisions.logDecided(operator, run, meta.work?.approvals ?? []);
+    const logStart = (pid: number | undefined) => log.run(run, startText(agent, meta), dim(` (pid ${pid})`));
+    if ('command' in found) {
+      const end = await invokeCommand(options, delivery, found.command, logStart);
+      return 'crashed' in end ? logCrash(delivery, end.pid, end.crashed) : report(operator, run, end);
+    }
 
     let ended: Extract<ProcessMessage, { readonly waitstate: 'ended' }> | undefined;
     let isUnloadable = false;
@@ -52,14 +62,18 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
       if (message.waitstate === 'deliver') void runtime.deliver?.(message.delivery);
       if (message.waitstate === 'stepRetried') void logRetry(operator, run, message.step);
     });
-    log.run(run, startText(agent, meta), dim(` (pid ${child.pid})`));
+    logStart(child.pid);
     const exit = await child.exited;
     if (ended) return report(operator, run, ended);
+    return isUnloadable && !processes.isClosed ? 'crashed' : logCrash(delivery, child.pid, exit);
+  }
+
+  function logCrash({ tenant, run }: Delivery, pid: number | undefined, exit: ProcessExit): NextAction {
     if (processes.isClosed) log.run(run, styled('yellow', 'interrupted; resumes at the next start'));
-    else if (!isUnloadable) {
+    else {
       const crash = describeCrash(exit, timing.heartbeatTimeoutMs);
       runEnds.rememberCrash(tenant, run, crash);
-      log.run(run, styled('red', `pid ${child.pid} ${crash}`));
+      log.run(run, styled('red', `pid ${pid} ${crash}`));
     }
     return 'crashed';
   }
@@ -91,7 +105,7 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
   async function report(
     operator: Operator,
     run: string,
-    { ended, steps }: Extract<ProcessMessage, { readonly waitstate: 'ended' }>,
+    { ended, steps }: Pick<Extract<ProcessMessage, { readonly waitstate: 'ended' }>, 'ended' | 'steps'>,
   ): Promise<NextAction> {
     const view = await operator.run(run).catch(() => undefined);
     const line = describeInvocationEnd(ended, steps, view, runtime.clock.now());

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../lambda/runtime/clock.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import type { DevLog } from '../log/dev-log.ts';
-import type { AgentProcess } from './agent-process.ts';
 import type { AgentProcesses } from './agent-processes.ts';
 import { toArguments } from './job.ts';
 import type { ProcessMessage } from './messages.ts';
+import type { AgentProcess } from './supervise.ts';
 import type { Timing } from './timing.ts';
 
 /** The claimant of runs that the server executes. Runs of a killed server are reclaimed under this name immediately. */

@@ -6,6 +6,7 @@ import { readyRuns, runsLeasedBy } from '../../../lambda/runtime/control/ready-r
 import { type SweepOptions, sweepDue } from '../../../lambda/runtime/control/sweep.ts';
 import type { Delivery, Runtime } from '../../../lambda/runtime/runtime.ts';
 import { styled } from '../../terminal/line.ts';
+import type { AgentCommands } from '../agents/agent-commands.ts';
 import type { AgentFiles } from '../agents/agent-files.ts';
 import type { DevLog } from '../log/dev-log.ts';
 import type { RunEndLog } from '../log/log-run-ends.ts';
@@ -18,6 +19,7 @@ const ENDED_STATUSES = STATUSES.filter(hasEnded);
 export interface DueLoopOptions {
   readonly runtime: Runtime;
   readonly files: AgentFiles;
+  readonly commands: Pick<AgentCommands, 'find'>;
   readonly workers: Pick<WorkerAgents, 'has'>;
   readonly queue: InvocationQueue;
   readonly notifierFor: NonNullable<SweepOptions['notifierFor']>;
@@ -41,7 +43,7 @@ export interface DueLoop {
 }
 
 export function createDueLoop(options: DueLoopOptions): DueLoop {
-  const { runtime, files, workers, queue, notifierFor, log, leaseMs, runEnds, logUnloadable } = options;
+  const { runtime, files, commands, workers, queue, notifierFor, log, leaseMs, runEnds, logUnloadable } = options;
   const { contexts } = runtime;
   // An agent may start runs in another tenant.
   const tenants = () => new Set([contexts.tenant, ...files.agents().map((agent) => agent.tenant)]);
@@ -50,19 +52,20 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
   const unknown = new Set<string>();
   const failures = new Map<string, string>();
 
-  const isKnown = (agent = ''): boolean => files.find(agent) !== undefined || workers.has(agent);
-  const hasWorkers = ({ agent = '' }: Delivery): boolean => !files.find(agent) && workers.has(agent);
+  const runsHere = (agent: string): boolean => (files.find(agent) ?? commands.find(agent)) !== undefined;
+  const hasWorkers = ({ agent = '' }: Delivery): boolean => !runsHere(agent) && workers.has(agent);
 
   function canDeliver(delivery: Delivery): boolean {
     const { run, agent = '' } = delivery;
-    const found = files.find(agent);
     if (hasWorkers(delivery)) return false;
-    if (!found && !unknown.has(agent))
+    const found = files.find(agent);
+    const isRunHere = runsHere(agent);
+    if (!isRunHere && !unknown.has(agent))
       log.run(run, styled('yellow', `waits: no agent file defines agent "${agent}", and no worker runs it`));
-    if (found) unknown.delete(agent);
+    if (isRunHere) unknown.delete(agent);
     else unknown.add(agent);
     if (found?.problem) logUnloadable(delivery);
-    return found !== undefined && !found.problem;
+    return isRunHere && !found?.problem;
   }
 
   function logFailure({ run, error }: FailedRun): void {
@@ -101,7 +104,8 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
         // A run that is being executed here is logged when its process ends.
         const stillRunning = runs.filter(({ run }) => queue.has({ tenant, run }));
         for (const each of runs.toReversed())
-          if (!stillRunning.includes(each) && isKnown(each.agent)) await runEnds.logListedEnd(operator, each);
+          if (!stillRunning.includes(each) && (runsHere(each.agent ?? '') || workers.has(each.agent ?? '')))
+            await runEnds.logListedEnd(operator, each);
         const from = stillRunning.at(-1) ?? runs[0];
         if (from) endedSince.set(tenant, from.updatedAt);
       }

@@ -4,6 +4,7 @@ import type { Notifier } from '../../../lambda/runtime/approvals/due.ts';
 import type { ApprovalNotification } from '../../../lambda/runtime/definition/approval-notification.ts';
 import { bold, dim, styled } from '../../terminal/line.ts';
 import { shellQuote } from '../../terminal/shell-quote.ts';
+import type { AgentCommands } from '../agents/agent-commands.ts';
 import type { AgentFiles } from '../agents/agent-files.ts';
 import type { DevLog } from '../log/dev-log.ts';
 import { describeCrash } from '../log/run-report.ts';
@@ -13,18 +14,47 @@ import type { WorkerAgents } from './worker-agents.ts';
 
 export interface LocalNotifierOptions extends JobOptions {
   readonly files: Pick<AgentFiles, 'find'>;
+  readonly commands: Pick<AgentCommands, 'find'>;
   readonly workers: Pick<WorkerAgents, 'has'>;
 }
 
 /** Notifies approvers on one machine: in the log, and through the agent's `notify` hook if it has one. */
 export function notifierFor(options: LocalNotifierOptions, agent: string | undefined): Notifier | 'unknown' {
-  const { files, workers, log, url } = options;
+  const { files, commands, workers, log, url } = options;
   const found = files.find(agent ?? '');
-  if (found ? found.problem : !workers.has(agent ?? '')) return 'unknown';
+  const command = found ? undefined : commands.find(agent ?? '');
+  if (found ? found.problem : !command && !workers.has(agent ?? '')) return 'unknown';
   // Only the agent knows the members of a group.
   if (found?.hasNotifyHook) return { notify: (notification) => notifyThroughAgent(options, found.file, notification) };
-  return { url: `${url}/approvals/`, notify: async (notification) => logNotification(log, url, notification) };
+  return {
+    url: `${url}/approvals/`,
+    async notify(notification) {
+      logNotification(log, url, notification);
+      if (command?.notifies) await notifyThroughCommand(options, command.command, notification);
+    },
+  };
 }
+
+/** Starts the command of an agent in another language, which notifies the approvers. */
+async function notifyThroughCommand(
+  { processes, log, timing }: LocalNotifierOptions,
+  command: string,
+  notification: ApprovalNotification,
+): Promise<void> {
+  const { tenant, run, agent, approval } = notification;
+  const { exited } = processes.startCommand({
+    command,
+    input: { waitstate: 1, tenant, run, agent, notify: notification },
+    timeoutMs: timing.notifyTimeoutMs,
+    onOutput: (line) => log.output(run, line),
+  });
+  const exit = await exited;
+  if (exit.code === 0) return;
+  throw notifyFailed(approval, `Its process ${describeCrash(exit, timing.heartbeatTimeoutMs)}.`);
+}
+
+const notifyFailed = (approval: string, why: string): Error =>
+  new Error(`The notify hook failed for approval "${approval}" and will be retried. ${why}`);
 
 /** Has the agent create the links and notify the approvers, in a separate process. */
 async function notifyThroughAgent(
@@ -48,7 +78,7 @@ async function notifyThroughAgent(
   const exit = await exited;
   if (ended?.end === 'notified') return;
   const why = ended?.end === 'failed' ? ended.error : `Its process ${describeCrash(exit, timing.heartbeatTimeoutMs)}.`;
-  throw new Error(`The notify hook failed for approval "${approval}" and will be retried. ${why}`);
+  throw notifyFailed(approval, why);
 }
 
 const NOTIFICATION_VERBS = {

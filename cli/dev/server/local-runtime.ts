@@ -5,6 +5,7 @@ import { systemClock } from '../../../lambda/runtime/clock.ts';
 import type { Delivery, Log, Runtime } from '../../../lambda/runtime/runtime.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { styled } from '../../terminal/line.ts';
+import { createAgentCommands } from '../agents/agent-commands.ts';
 import type { AgentFiles } from '../agents/agent-files.ts';
 import { createWatchedAgents } from '../agents/watched-agents.ts';
 import type { DevLog } from '../log/dev-log.ts';
@@ -23,6 +24,10 @@ export interface LocalRuntimeOptions {
   readonly tenant: string;
   /** The agent files. */
   readonly files: readonly string[];
+  /** Commands that run agents in other languages. */
+  readonly commands: readonly string[];
+  /** The environment of those commands, in addition to that of all agent processes. */
+  readonly commandEnvironment: NodeJS.ProcessEnv;
   /** The URL of the server. */
   readonly url: string;
   readonly log: DevLog;
@@ -45,6 +50,8 @@ export interface LocalRuntime {
   readonly workers: WorkerAgents;
   /** The agents that can be started: those in files, and those of workers. */
   agentSummaries(): readonly KnownAgent[];
+  /** Whether a command runs agents of any other name. */
+  readonly startsAny: boolean;
   /** How many processes are executing a run. */
   readonly runningCount: number;
   /** Loads the agents and starts to run what is ready; with `watch`, reloads files when they change. */
@@ -65,7 +72,7 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
     log: createRuntimeLog(log),
   };
   const loops: { poll?: Poller; sweep?: Poller } = {};
-  const processes = createAgentProcesses(options.environment);
+  const processes = createAgentProcesses(options.environment, options.commandEnvironment);
   const agents = createWatchedAgents({
     processes,
     log,
@@ -74,7 +81,14 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
   });
   const { files } = agents;
   const workers = createWorkerAgents(log);
-  const jobs = { ...options, clock: runtime.clock, processes, files };
+  const commands = createAgentCommands({
+    commands: options.commands,
+    processes,
+    log,
+    loadTimeoutMs: timing.heartbeatTimeoutMs,
+    hasWorkers: workers.has,
+  });
+  const jobs = { ...options, clock: runtime.clock, processes, files, commands };
   const runEnds = createRunEndLog(log, runtime.clock);
   const { invoke, logUnloadable } = createRunInvoker({
     ...jobs,
@@ -94,6 +108,7 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
   const dueLoop = createDueLoop({
     runtime,
     files,
+    commands,
     workers,
     queue,
     notifierFor: agentNotifier,
@@ -110,7 +125,7 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
   }
 
   async function startLoops({ watch, onAgentsLoaded }: LocalStartOptions): Promise<void> {
-    await agents.load(options.files, { watch });
+    await Promise.all([agents.load(options.files, { watch }), commands.describeAll()]);
     if (isStopping) return;
     await onAgentsLoaded?.();
     await dueLoop.deliverInterrupted();
@@ -129,8 +144,11 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
     files,
     workers,
     agentSummaries() {
-      const others = workers.names().filter((name) => !files.find(name));
-      return [...files.agentSummaries(), ...others.map((name) => ({ name }))];
+      const known = [...files.agentSummaries(), ...commands.agents(), ...workers.names().map((name) => ({ name }))];
+      return [...Map.groupBy(known, ({ name }) => name).values()].flatMap(([first]) => first ?? []);
+    },
+    get startsAny() {
+      return commands.runsAny;
     },
     get runningCount() {
       return queue.runningCount;

@@ -20,6 +20,8 @@ import { loadServerFile, writeServerFile } from './server-file.ts';
 export interface ServeOptions {
   /** Agent files, or glob patterns. */
   readonly files: readonly string[];
+  /** Commands that run agents in other languages, each run in a process of its own. @default none */
+  readonly commands?: readonly string[] | undefined;
   /** Where runs are stored. @default `.waitstate` */
   readonly folder?: string | undefined;
   /** Must be free. @default the port of the last start, 4180, or the next free port */
@@ -47,6 +49,8 @@ export interface LocalServer {
   /** Resolves when the agent files are loaded and runs resume. */
   readonly ready: Promise<void>;
   agents(): readonly KnownAgent[];
+  /** Whether a command runs agents of any other name. */
+  startsAnyAgent(): boolean;
   /** How many approvals are pending; counts to a hundred at most. */
   countPendingApprovals(): Promise<number>;
   /** How many processes are executing a run. */
@@ -88,6 +92,8 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
       url,
       log: createDevLog(print),
       environment: environmentFor(folder, url),
+      commands: options.commands ?? [],
+      commandEnvironment: { WAITSTATE_URL: url, WAITSTATE_KEY: key, ...UNBUFFERED },
       concurrency: options.concurrency ?? Math.max(8, availableParallelism()),
       timing: { ...DEFAULT_TIMING, ...options.timing },
     });
@@ -105,6 +111,7 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
       keyedUrl: `${url}/?key=${key}`,
       ready,
       agents: () => agents.agentSummaries(),
+      startsAnyAgent: () => agents.startsAny,
       countPendingApprovals: async () => (await createOperator(agents.runtime).pendingApprovals()).length,
       get runningCount() {
         return agents.runningCount;
@@ -136,6 +143,7 @@ function attachApi(server: Server, agents: LocalRuntime, options: ListenerOption
     identify: (request) => guard.identify(request) ?? throwUnauthenticated(),
     telemetry: { log: runtime.log, count: () => {} },
     agents: async () => agents.agentSummaries(),
+    startsAnyAgent: () => agents.startsAny,
     workers,
     eventPollMs: 200,
   });
@@ -166,6 +174,9 @@ function environmentFor(folder: string, url: string): NodeJS.ProcessEnv {
     WAITSTATE_APPROVAL_URL: `${url}/approvals/`,
   };
 }
+
+/** Otherwise the output of a Python program appears only when it ends. */
+const UNBUFFERED = { PYTHONUNBUFFERED: '1' };
 
 const CLOSE_TIMEOUT_MS = 1_000;
 

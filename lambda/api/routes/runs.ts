@@ -57,7 +57,7 @@ export const RUN_ROUTES: readonly Route[] = [
     problems: [404, 409, 410],
     async handle({ operator, api, caller, headers, body }) {
       const { agent, input, id, owner, requestedBy, tags, retention, timeout } = await body();
-      checkAgent((await api.agents?.()) ?? [], caller.tenant, agent);
+      await checkAgent(api, caller.tenant, agent);
       const key = headers['idempotency-key'];
       const starting = operator.start({
         agent,

@@ -26,7 +26,8 @@ const PAGE_SIZE = 50;
 const COUNT_INTERVAL_MS = 30_000;
 
 /** Registers the list of runs and the start form. */
-export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOptions): void {
+export function runsRoutes(app: Hono<ApiEnv>, options: ConsoleOptions): void {
+  const { runtime, agents } = options;
   const now = () => new Date(runtime.clock.now());
   const known = async () => (await agents?.()) ?? [];
 
@@ -87,7 +88,7 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
       context,
       async () => {
         const { agent = '', id, owner, key } = form;
-        checkAgent(all, caller.tenant, agent);
+        await checkAgent(options, caller.tenant, agent);
         const input = parseDocument('The input', form.input ?? '');
         const tags = parseTags(form.tags);
         const requestedBy = requesterOf(caller, form.requestedBy?.trim() || undefined);

@@ -66,7 +66,7 @@ export function projectOf(files: Readonly<Record<string, string>> = {}): Project
 }
 
 /** The options of a test server. */
-export type ServerOptions = Partial<Pick<ServeOptions, 'port' | 'tenant' | 'watch' | 'concurrency'>> & {
+export type ServerOptions = Partial<Pick<ServeOptions, 'port' | 'tenant' | 'watch' | 'concurrency' | 'commands'>> & {
   readonly folder?: string;
   readonly timing?: Partial<Timing>;
   readonly env?: NodeJS.ProcessEnv;
