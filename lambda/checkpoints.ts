@@ -24,6 +24,7 @@ export {
   type PruneResult,
   payload,
   type RunFilter,
+  type RunOutcome,
   type RunSummary,
   type SaveFields,
   type SaveInput,

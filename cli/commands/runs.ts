@@ -70,7 +70,7 @@ const columns = (now: number): readonly Column<RunSummary>[] => [
   { title: 'RUN', cell: ({ run }) => run, minWidth: 16 },
   { title: 'STATUS', cell: ({ status }) => statusText(status) },
   { title: 'AGENT', cell: ({ agent = '' }) => agent, minWidth: 6, dropPriority: 2 },
-  { title: 'OUTCOME', cell: (run) => describeRun(run), minWidth: 12, dropPriority: 3 },
+  { title: 'DETAILS', cell: (run) => describeRun(run), minWidth: 12, dropPriority: 3 },
   { title: 'OWNER', cell: ({ owner = '' }) => owner, minWidth: 6, dropPriority: 4 },
   { title: 'TAGS', cell: ({ tags }) => tags.join(' '), minWidth: 6, dropPriority: 5 },
   { title: 'UPDATED', cell: ({ updatedAt }) => formatRelativeTime(updatedAt, now), align: 'right', dropPriority: 1 },

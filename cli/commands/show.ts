@@ -129,8 +129,8 @@ function factLines(view: RunDetails, columns: number, now: number): readonly Lin
       text === undefined ? [] : [truncate([dim(`  ${name.padEnd(11)}`), ...toSpans(text)], columns)],
     ),
     ...longFactLines(
-      'not running',
-      ready && `${ready.text} Ready since ${formatRelativeTime(ready.since, now)}.`,
+      'ready',
+      ready && `since ${formatRelativeTime(ready.since, now)}, but not running. ${ready.text}`,
       columns,
     ),
     ...longFactLines(status === 'CANCELLED' ? 'reason' : 'error', error && errorText(error), columns),

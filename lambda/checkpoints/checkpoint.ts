@@ -1,7 +1,6 @@
 import type { Person } from '../core/approval.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
-import type { RunOutcome } from './format/meta.ts';
 
 /** The model parameters of a step, stored so that a change on resume is visible. */
 export interface ModelParameters {
@@ -90,6 +89,16 @@ export interface Checkpoint<State = unknown> extends CheckpointSummary {
   /** All tool results of the run that were not forgotten, by call id. */
   readonly toolResults: Readonly<Record<string, unknown>>;
   readonly model?: ModelParameters;
+}
+
+/** What came of a run, as lists show it. It is not encrypted. */
+export interface RunOutcome {
+  /** The result, the message of the error, or the reason of a cancellation, in a line. Absent if the run is encrypted. */
+  readonly text?: string;
+  /** The code of the error, if it is one of Waitstate. */
+  readonly code?: string;
+  /** The status of the last approval, and who decided it. */
+  readonly decision?: readonly [status: string, ...by: string[]];
 }
 
 /** A run without any of its states. */

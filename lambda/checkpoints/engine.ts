@@ -9,6 +9,7 @@ export type {
   CheckpointKind,
   CheckpointSummary,
   ModelParameters,
+  RunOutcome,
   RunSummary,
 } from './checkpoint.ts';
 export type { HeadChange } from './commit.ts';
@@ -61,7 +62,6 @@ export {
   type HeadKeyFields,
   type HeadMeta,
   isUnreadable,
-  type RunOutcome,
   type RuntimeMeta,
   readObjectMeta,
 } from './format/meta.ts';

@@ -47,5 +47,5 @@ const TEXTS: Readonly<Record<ReadyReason, (run: Parameters<typeof explainReady>[
   'unknown agent': ({ agent }) => `No agent "${agent}" is known here. The run starts when one is deployed.`,
   'not claimed': ({ deliveries }) =>
     `It was delivered again ${deliveries === 1 ? 'once' : `${deliveries} times`}, but no process has claimed it. The function of its agent may be throttled, or fail before it starts.`,
-  queued: () => 'It waits for a process of its agent. If none takes it within a minute, it is delivered again.',
+  queued: () => 'It is queued for a process of its agent. If none takes it within a minute, it is delivered again.',
 };

@@ -23,15 +23,15 @@ async function scene() {
 }
 
 describe('waitstate runs', () => {
-  it('lists runs with their status, step and age, last updated first', async () => {
+  it('lists runs with their status, age and what came of them, last updated first', async () => {
     const { command } = await scene();
     const { code, out, err } = await command(['runs']);
     expect(code).toBe(0);
     expect(err).toBe('');
     const [head, first] = out.split('\n');
-    expect(head?.split(/\s+/)).toEqual(['RUN', 'STATUS', 'AGENT', 'STEP', 'OWNER', 'TAGS', 'UPDATED']);
-    expect(first).toMatch(/^trip-44 +CANCELLED +travel +book .*now$/);
-    expect(out).toMatch(/trip-41 +WAITING_FOR_APPROVAL +travel +book +user:ann +spring +5h ago/);
+    expect(head?.split(/\s+/)).toEqual(['RUN', 'STATUS', 'AGENT', 'DETAILS', 'OWNER', 'TAGS', 'UPDATED']);
+    expect(first).toMatch(/^trip-44 +CANCELLED +travel +The customer called\. .*now$/);
+    expect(out).toMatch(/trip-41 +WAITING_FOR_APPROVAL +travel +waiting for approval book +user:ann +spring +5h ago/);
   });
 
   it.each([

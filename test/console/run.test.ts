@@ -149,7 +149,7 @@ describe('the page of a run', () => {
     await post(PATHS.ofRun('run', 'signal'), { name: 'seat', value: '"bad"' });
     const { page } = await get(PATHS.run('run'));
     expect(textOf(page)).toMatch(
-      /FatalError No such seat\..*Stack trace FatalError: No such seat\. +at .*run\.test\.ts/,
+      /FatalError STEP_FAILED No such seat\..*Stack trace FatalError: No such seat\. +at .*run\.test\.ts/,
     );
     expect(page).toMatch(/<details class="rest"><summary>Stack trace/);
     expect(page).toContain('/retry"');

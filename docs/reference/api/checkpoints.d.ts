@@ -224,6 +224,12 @@ export interface RunFilter {
   readonly limit?: number;
 }
 
+export interface RunOutcome {
+  readonly text?: string;
+  readonly code?: string;
+  readonly decision?: readonly [status: string, ...by: string[]];
+}
+
 export interface RunSummary {
   readonly run: string;
   readonly status: Status;
@@ -241,6 +247,8 @@ export interface RunSummary {
   readonly parent?: CheckpointId;
   readonly forked: boolean;
   readonly waitsFor?: string;
+  readonly outcome?: RunOutcome;
+  readonly parkedReason?: string;
   readonly retention?: Duration;
   readonly encrypted: boolean;
   readonly shredded: boolean;

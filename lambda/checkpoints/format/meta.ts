@@ -1,6 +1,6 @@
 import type { Person } from '../../core/approval.ts';
 import { STATUSES, type Status } from '../../core/status.ts';
-import type { CheckpointId, CheckpointKind } from '../checkpoint.ts';
+import type { CheckpointId, CheckpointKind, RunOutcome } from '../checkpoint.ts';
 import type { WrappedKey } from '../encryption/key-ring.ts';
 
 /** A payload with part of a state: a snapshot, or patches that follow it. */
@@ -148,16 +148,6 @@ export interface RuntimeMeta {
   /** The last decision of people, and what came of a run that has ended. */
   readonly decision?: RunOutcome['decision'] | undefined;
   readonly outcome?: RunOutcome | undefined;
-}
-
-/** What came of a run, as lists show it. It is not encrypted. */
-export interface RunOutcome {
-  /** The result, the message of the error, or the reason of a cancellation, in a line. Absent if the run is encrypted. */
-  readonly text?: string;
-  /** The code of the error, if it is one of Waitstate. */
-  readonly code?: string;
-  /** The status of the last approval, and who decided it. */
-  readonly decision?: readonly [status: string, ...by: string[]];
 }
 
 /** The checkpoint of a name, and the anchor that is needed to load it. */

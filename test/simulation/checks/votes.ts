@@ -59,6 +59,6 @@ export class VoteCheck {
     if (sent.some(({ groups }) => groups.includes(as))) return undefined;
     const listed: GroupMembers = members === undefined ? {} : JSON.parse(members);
     if (listed[as]) return listed[as].includes(by) ? undefined : `who does not belong to ${as}`;
-    return requested.openGroups ? undefined : `of whom nobody knows that they belong to ${as}`;
+    return requested.openGroups ? undefined : `who is not known to belong to ${as}`;
   }
 }
