@@ -1,9 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { codeBlocks, pages } from '../../docs/markdown.ts';
 import { isAlive, type Project, projectOf, serverOf, until } from './scene.ts';
 
 /** A program as in any other language: it reads a request from standard input, and calls the API. */
 const program = (body: string, agents = `[{ name: 'quotes', description: 'Buys.', example: { item: 'chair' } }]`) => `
-  import { appendFileSync, readFileSync } from 'node:fs';
+  import { appendFileSync, existsSync, readFileSync } from 'node:fs';
   const event = JSON.parse(readFileSync(0, 'utf8'));
   const note = (...words) => appendFileSync('notes.txt', words.join(' ') + '\\n');
   async function post(path, fields, version) {
@@ -165,5 +167,51 @@ describe('a command that runs agents in another language', () => {
     const run = await server.start('quotes');
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 6 });
     expect(project.lines('notes.txt')).toEqual(['runs 2', 'runs 4', 'runs 6', 'runs 8']);
+  });
+
+  it('finishes a run that was cancelled while it worked', async () => {
+    const { project, server } = serverFor(
+      `
+      note('runs', event.checkpoint.status, version);
+      if (event.checkpoint.status === 'ENDING') await post('finish', { status: 'FAILED', error: {} }, version);
+      else {
+        while (!existsSync('cancelled')) await sleep(50);
+        await finish('too late');
+      }
+    `,
+      { timing: { crashBackoffMs: 20 } },
+    );
+    await server.ready();
+    const run = await server.start('quotes');
+    await until('a process', () => project.lines('notes.txt').length === 1);
+    await server.callApi(`/api/runs/${run}/cancel`, {});
+    project.write('cancelled', '');
+    await server.becomes(run, 'CANCELLED');
+    expect(project.lines('notes.txt')).toEqual(['runs RUNNING 2', 'runs ENDING 4']);
+  });
+});
+
+const [, python] = pages
+  .filter(({ path }) => path === 'docs/guides/other-languages.md')
+  .flatMap((page) => codeBlocks(page).filter(({ language }) => language === 'python'));
+
+describe.runIf(spawnSync('python3', ['--version']).status === 0)('the Python program in the docs', () => {
+  it('resumes after it was killed, after a restart of the server, and after the decision', async () => {
+    const crash =
+      'if not os.path.exists("killed"):\n        open("killed", "w").close()\n        os.kill(os.getpid(), 9)\n    ';
+    const code = python?.code.replace('return {"item"', `${crash}return {"item"`) ?? '';
+    const project = projectOf({ 'agent.py': code });
+    const options = { commands: [`python3 "${project.file('agent.py')}"`], timing: { crashBackoffMs: 20 } };
+    const first = serverOf(project, [], options);
+    await first.ready();
+    const run = await first.start('quotes', { item: 'chair' });
+    await first.waitForLine(new RegExp(`${run} +pid \\d+ .*(SIGKILL|code 137)`));
+    await first.waitForLine(new RegExp(`${run} +asks user:ann: Buy for 12\\?`));
+    const link = new URL(await first.link(run)).pathname;
+    await first.kill();
+    const second = serverOf(project, [], options);
+    await second.ready();
+    await fetch(second.url + link, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
+    expect(await second.becomes(run, 'SUCCEEDED')).toMatchObject({ result: { bought: true, price: 12 } });
   });
 });
