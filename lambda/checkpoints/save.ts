@@ -1,5 +1,5 @@
 import { versionKey } from '../storage/keys.ts';
-import { append, createBase, toBase } from './append.ts';
+import { append, type CheckpointChange, createBase, toBase } from './append.ts';
 import type { CheckpointSummary } from './checkpoint.ts';
 import type { HeadChange } from './commit.ts';
 import {
@@ -32,12 +32,13 @@ export interface SaveInput<State = unknown> extends SaveFields {
   readonly state?: State | undefined;
 }
 
-type Input = Omit<SaveInput, 'run' | 'expectedVersion'>;
+/** Events of an agent in another language are recorded with its save; the checkpoint store offers none. */
+type Input = Omit<SaveInput, 'run' | 'expectedVersion'> & Pick<CheckpointChange, 'events'>;
 
 /** Saves the checkpoint after the expected one; throws StaleVersionError when another writer was first. */
 export async function save(
   at: RunContext,
-  { expectedVersion = 0, ...input }: Omit<SaveInput, 'run'>,
+  { expectedVersion = 0, ...input }: Omit<SaveInput, 'run'> & Pick<CheckpointChange, 'events'>,
 ): Promise<LoadedCheckpoint> {
   await checkSaveFields(input);
   const { version, hash } = isRecord(expectedVersion) ? expectedVersion : { version: expectedVersion, hash: undefined };

@@ -79,7 +79,8 @@ function toRunError({ error, failedOperations, notUndone }: Entry): NonNullable<
   };
 }
 
-function describeError(doc: Doc | undefined): ErrorCause {
+/** The name, message and code of a stored error. */
+export function describeError(doc: Doc | undefined): ErrorCause {
   const name = partOf(doc, 'error', 1) ?? 'Error';
   const message = partOf(doc, 'error', 2) ?? (typeof doc === 'string' ? doc : JSON.stringify(doc ?? null));
   return { name: String(name), message: String(message), ...omitUndefined({ code: textField(doc, 'code') }) };

@@ -1,6 +1,7 @@
 import {
   type CheckpointSelector,
   type ContextFactory,
+  type Doc,
   type LoadedCheckpoint,
   loadCheckpoint,
   payloadRefs,
@@ -16,11 +17,19 @@ import { omitUndefined } from '../core/omit-undefined.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { signalRun } from '../runtime/control/run-control.ts';
 import { startRun } from '../runtime/control/start-run.ts';
+import { EventBuffer } from '../runtime/invocation/emitted-events.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
+import { callRemotely, type RemoteCall } from '../runtime/remote/call.ts';
 import { finishRemotely, yieldRemotely } from '../runtime/remote/finish.ts';
 import { checkIsRunning, type RemoteSave } from '../runtime/remote/save.ts';
 import { decodeRemoteValue } from '../runtime/remote/value.ts';
-import { isToolId, requestApprovalRemotely, type SuspendedRun, waitForSignalRemotely } from '../runtime/remote/wait.ts';
+import {
+  isToolId,
+  requestApprovalRemotely,
+  type SuspendedRun,
+  sleepRemotely,
+  waitForSignalRemotely,
+} from '../runtime/remote/wait.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import { SIGNED_URL_SECONDS, type SignedUrls } from '../storage/ports.ts';
@@ -37,6 +46,8 @@ export interface ActionOptions {
   readonly maxBytes?: number;
   readonly telemetry: Pick<Telemetry, 'log'>;
   readonly clock?: Clock | undefined;
+  /** Delivers runs that become ready. @default the stream of the table does */
+  readonly deliver?: Runtime['deliver'] | undefined;
 }
 
 type PerformAction = (options: ActionOptions, request: CheckpointRequest, at: RunContext) => Promise<object>;
@@ -105,6 +116,17 @@ const ACTIONS: Readonly<Record<Action, PerformAction>> = {
     );
   },
 
+  async sleep(_, request, at) {
+    const { sleep: name, duration } = request.fields as { sleep: string; duration: Duration };
+    return suspendedResponse(await sleepRemotely(at, await toRemoteSave(at, request), { name, duration }));
+  },
+
+  async call(options, request, at) {
+    const { input, ...call } = (request.fields as { call: RemoteCall }).call;
+    const decoded = { ...call, input: await decodeRemoteValue(at, 'call.input', input ?? null) };
+    return suspendedResponse(await callRemotely(createRuntime(options), at, await toRemoteSave(at, request), decoded));
+  },
+
   async signal(options, { run = '', fields }, at) {
     const { signal: name, value, id } = fields as { signal: string; value?: unknown; id?: string };
     const isNew = await signalRun(createRuntime(options), run, {
@@ -116,7 +138,7 @@ const ACTIONS: Readonly<Record<Action, PerformAction>> = {
     return { run, isNew };
   },
 
-  async finish(_, request, at) {
+  async finish(options, request, at) {
     const { status, result, error } = request.fields as FinishFields;
     if ((status === 'FAILED') !== (error !== undefined))
       throw invalidInput(
@@ -130,7 +152,7 @@ const ACTIONS: Readonly<Record<Action, PerformAction>> = {
     const end = error
       ? { status: 'FAILED' as const, error: toError(error) }
       : { status: 'SUCCEEDED' as const, result: await decodeRemoteValue(at, 'result', result ?? null) };
-    return savedResponse(await finishRemotely(at, saved, end));
+    return savedResponse(await finishRemotely(createRuntime(options), at, saved, end));
   },
 
   upload: ({ signedUrls }, _, at) => createUpload(at, signedUrls),
@@ -167,9 +189,10 @@ interface StartFields {
 }
 
 interface SaveFields
-  extends Omit<RemoteSave, 'writeId'>,
+  extends Omit<RemoteSave, 'writeId' | 'events'>,
     Pick<StartFields, 'owner' | 'requestedBy' | 'tags' | 'retention'> {
   readonly stateFrom?: { readonly upload: string };
+  readonly events?: readonly unknown[];
   readonly status?: 'RUNNING' | 'READY';
 }
 
@@ -186,7 +209,7 @@ interface FinishFields {
 /** The content of a save as values; tool results have the form of journal entries. */
 async function toRemoteSave(at: RunContext, { fields, writeId }: CheckpointRequest): Promise<RemoteSave> {
   const { expectedVersion, step, forgetToolResults, name, moveName, labels, model, agent } = fields as SaveFields;
-  const { state, stateFrom, toolResults } = fields as SaveFields;
+  const { state, stateFrom, toolResults, events } = fields as SaveFields;
   const doc = stateFrom ? await readUpload(at, stateFrom.upload) : state;
   const results = await Promise.all(
     Object.entries(toolResults ?? {}).map(async ([id, result]) => {
@@ -208,7 +231,16 @@ async function toRemoteSave(at: RunContext, { fields, writeId }: CheckpointReque
     }),
     ...(toolResults && { toolResults: Object.fromEntries(results) }),
     ...(doc !== undefined && { state: await decodeRemoteValue(at, 'state', doc) }),
+    ...(events && { events: await encodeEvents(at, events) }),
   };
+}
+
+/** The events of a save, as `ctx.emit` records them. */
+async function encodeEvents(at: RunContext, events: readonly unknown[]): Promise<readonly Doc[]> {
+  const buffer = new EventBuffer();
+  for (const [i, event] of events.entries())
+    buffer.add(at, at.now(), await decodeRemoteValue(at, `events[${i}]`, event));
+  return buffer.take();
 }
 
 /** The ids of the results to forget; `true` means all tool results, but no entries of the runtime. */
@@ -226,10 +258,10 @@ const savedResponse = ({ record, head }: LoadedCheckpoint): object => ({
   status: head.meta.status,
 });
 
-const suspendedResponse = ({ loaded, approval }: SuspendedRun): object => ({
+const suspendedResponse = ({ loaded, approval, child }: SuspendedRun): object => ({
   ...savedResponse(loaded),
   suspended: loaded.record.meta.status !== 'RUNNING',
-  ...omitUndefined({ approval }),
+  ...omitUndefined({ approval, child }),
 });
 
 /** An error of a remote agent, without the stack trace of this process. */
@@ -239,9 +271,10 @@ function toError({ message = 'No reason was given.', name = 'Error' }: NonNullab
   return error;
 }
 
-const createRuntime = ({ contexts, telemetry, clock = systemClock }: ActionOptions): Runtime => ({
+const createRuntime = ({ contexts, telemetry, clock = systemClock, deliver }: ActionOptions): Runtime => ({
   contexts,
   clock,
   random: Math.random,
   log: telemetry.log,
+  ...omitUndefined({ deliver }),
 });

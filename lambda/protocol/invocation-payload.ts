@@ -8,7 +8,9 @@ import {
 import type { Person } from '../core/approval.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
+import { describeError } from '../operator/run-view.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
+import { type Entry, hasSettled } from '../runtime/journal/entries.ts';
 import { type JournalEntries, pendingWaits, readJournal } from '../runtime/remote/wait.ts';
 import { INVOCATION_ID_PREFIX } from '../storage/keys.ts';
 import type { SignedUrls } from '../storage/ports.ts';
@@ -24,7 +26,10 @@ interface PayloadContent {
   readonly approvals: readonly object[];
   /** The signals that the run waited for, received or timed out. */
   readonly signals: readonly object[];
-  /** The ids of pending approvals and the names of signals that the run waits for. */
+  /** The sleeps that are over, and the child runs that have ended. */
+  readonly sleeps: readonly object[];
+  readonly calls: readonly object[];
+  /** The ids of pending approvals, and the names of signals, sleeps and calls that the run waits for. */
   readonly waiting: readonly string[];
 }
 
@@ -93,8 +98,13 @@ function toPayloadContent(at: RunContext, loaded: LoadedCheckpoint): PayloadCont
     signals: entries.flatMap(([, { kind, signal, value, timedOut }]) =>
       kind === 'signal' && value !== undefined ? [toSignal(signal, value as Doc, timedOut)] : [],
     ),
-    waiting: [...pendingWaits(journal).values()].map((entry) =>
-      entry.kind === 'approval' ? entry.approval : entry.kind === 'signal' ? entry.signal : '',
+    sleeps: inOrder(journal).flatMap(({ id, kind }) => (kind === 'sleep' ? { name: nameOf(id) } : [])),
+    calls: entries
+      .filter(([, { kind }]) => kind === 'call')
+      .toSorted(([, a], [, b]) => Number(a.order ?? 0) - Number(b.order ?? 0))
+      .flatMap(([id, entry]) => toCall(id, entry)),
+    waiting: [...pendingWaits(journal)].map(([id, entry]) =>
+      entry.kind === 'approval' ? entry.approval : entry.kind === 'signal' ? entry.signal : nameOf(id),
     ),
   };
 }
@@ -102,21 +112,41 @@ function toPayloadContent(at: RunContext, loaded: LoadedCheckpoint): PayloadCont
 /** Replaces undefined by null, because other languages have no undefined. */
 const undefinedToNull = (doc: Doc): Doc => (JSON.stringify(doc) === '{"$":"undefined"}' ? null : doc);
 
+const WAIT_KINDS: ReadonlySet<unknown> = new Set(['approval', 'signal', 'sleep', 'call'] satisfies Entry['kind'][]);
+
 /** A tool result: the value that a remote agent saved, or else the journal entry. */
 function toToolResult(
   id: string,
   entry: Readonly<Record<string, unknown>>,
 ): (readonly [id: string, result: unknown])[] {
-  if (id.startsWith('@') || entry.kind === 'approval' || entry.kind === 'signal') return [];
+  if (id.startsWith('@') || WAIT_KINDS.has(entry.kind)) return [];
   return [[id, entry.kind === 'tool' && Object.hasOwn(entry, 'value') ? entry.value : entry]];
 }
 
 /** The decisions, the newest of each name last; the name is the one in the request, also after a rewind. */
 const toDecisions = (journal: JournalEntries): readonly object[] =>
+  inOrder(journal).flatMap((entry) =>
+    entry.kind === 'approval' && entry.value !== undefined
+      ? [{ name: nameOf(entry.id), approval: entry.approval, ...Object(entry.value) }]
+      : [],
+  );
+
+/** The waits of a run that have settled, in the order in which they began. */
+const inOrder = (journal: JournalEntries): readonly (Entry & { readonly id: string })[] =>
   [...journal]
-    .flatMap(([id, entry]) => (entry.kind === 'approval' && entry.value !== undefined ? [{ id, ...entry }] : []))
-    .toSorted((a, b) => (a.order ?? 0) - (b.order ?? 0))
-    .map(({ id, approval, value }) => ({ name: id.replace(/^approval\/|#\d+$/g, ''), approval, ...Object(value) }));
+    .flatMap(([id, entry]) => (WAIT_KINDS.has(entry.kind) && hasSettled(entry) ? [{ id, ...entry }] : []))
+    .toSorted((a, b) => (a.order ?? 0) - (b.order ?? 0));
+
+/** The name that a request gave to a wait; the second one of a name has the same. */
+const nameOf = (id: string): string => id.replace(/^(approval|signal|sleep|call)\/|#\d+$/g, '');
+
+/** A child run that has ended. */
+function toCall(id: string, { child, value, error }: Readonly<Record<string, unknown>>): readonly object[] {
+  if (error !== undefined)
+    return [{ name: nameOf(id), run: child, status: 'FAILED', error: describeError(error as Doc) }];
+  if (value === undefined) return [];
+  return [{ name: nameOf(id), run: child, status: 'SUCCEEDED', result: undefinedToNull(value as Doc) }];
+}
 
 const toSignal = (name: unknown, value: Doc, timedOut: unknown): object =>
   timedOut === true ? { name, timedOut } : { name, value: undefinedToNull(value) };

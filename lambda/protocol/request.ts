@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ON_TIMEOUT_ACTIONS } from '../core/approval-request.ts';
 import { invalidInput } from '../core/invalid-input.ts';
-import { isToolId } from '../runtime/remote/wait.ts';
+import { MAX_EVENTS } from '../runtime/invocation/emitted-events.ts';
+import { isToolId, RESERVED_PREFIXES } from '../runtime/remote/wait.ts';
 import { MAX_VERSION } from '../storage/keys.ts';
 
 /** The check of one field of a request. */
@@ -51,8 +52,7 @@ const texts: Field = {
 
 const RUN = text(256);
 const TOOL_RESULTS: Field = {
-  expected:
-    'an object of results by call id; ids have at most 256 characters and begin with none of @ approval/ signal/',
+  expected: `an object of results by call id; ids have at most 256 characters and begin with none of ${RESERVED_PREFIXES.join(' ')}`,
   fits: (value) => isRecord(value) && Object.keys(value).every(isToolId),
 };
 
@@ -77,6 +77,10 @@ const SAVE_FIELDS: Fields = {
   moveName: oneOf(true, false),
   labels: recordOf('an object whose values are text', (value) => typeof value === 'string'),
   model: recordOf('an object of parameters'),
+  events: {
+    expected: `a list of at most ${MAX_EVENTS} events`,
+    fits: (value) => Array.isArray(value) && value.length <= MAX_EVENTS,
+  },
   writeId: text(200),
   agent: text(256),
 };
@@ -95,6 +99,8 @@ const ACTIONS = {
   load: { run: required(RUN), version: number(1, MAX_VERSION), name: text(256) },
   requestApproval: { ...SAVE_FIELDS, approval: required(recordOf('an object with name, title, approvers …')) },
   waitForSignal: { ...SAVE_FIELDS, signal: required(text(200)), timeout: duration },
+  sleep: { ...SAVE_FIELDS, sleep: required(text(200)), duration: required(duration) },
+  call: { ...SAVE_FIELDS, call: required(recordOf('an object with agent, input …')) },
   signal: { run: required(RUN), signal: required(text(200)), value: anything, id: text(200) },
   finish: {
     ...SAVE_FIELDS,
@@ -125,6 +131,8 @@ const APPROVAL_FIELDS: Fields = {
   excludeRequester: oneOf(true, false),
 };
 
+const CALL_FIELDS: Fields = { agent: required(text(256)), name: text(200), input: anything, run: RUN };
+
 /** Validates a whole request before anything is done. */
 export function parseRequest(event: unknown): CheckpointRequest {
   if (!isRecord(event)) throw invalidInput('The request', 'a JSON object', event);
@@ -135,6 +143,7 @@ export function parseRequest(event: unknown): CheckpointRequest {
   if (typeof tenant !== 'string') throw invalidInput('`tenant`', 'text', tenant);
   checkFields(`A request to ${action}`, fields, ACTIONS[action as Action]);
   if (action === 'requestApproval') checkFields('`approval`', fields.approval as object, APPROVAL_FIELDS);
+  if (action === 'call') checkFields('`call`', fields.call as object, CALL_FIELDS);
   if (fields.state !== undefined && fields.stateFrom !== undefined)
     throw invalidInput('A request', 'given either `state` or `stateFrom`', 'both');
   const { writeId = `request ${requestDigest(event)}` } = fields;

@@ -6,18 +6,31 @@ import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { AppOptions } from '../../http/app-options.ts';
 import type { Caller } from '../../http/caller.ts';
+import { checkAgent } from '../../http/check-agent.ts';
 import { MAX_CONTENT_BYTES } from '../../http/limits.ts';
 import { HttpError } from '../../http/problem.ts';
 import { LOAD_ROLES, requesterOf, WORK_ROLES } from '../../http/roles.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { performAction } from '../../protocol/actions.ts';
 import { type Action, parseRequest } from '../../protocol/request.ts';
+import { MAX_EVENTS } from '../../runtime/invocation/emitted-events.ts';
 import { deliverIfReady } from '../../runtime/wake/wake.ts';
 import { MAX_VERSION } from '../../storage/keys.ts';
 import { type Route, route } from '../route.ts';
 import { Loaded, Saved, Upload } from '../schemas/checkpoints.ts';
 import { namedSchema } from '../schemas/named.ts';
-import { Approver, Document, Duration, Name, Person, runParams, StringList, Tags, Version } from '../schemas/values.ts';
+import {
+  Approver,
+  Document,
+  Duration,
+  Name,
+  Person,
+  RunId,
+  runParams,
+  StringList,
+  Tags,
+  Version,
+} from '../schemas/values.ts';
 
 const conditionalHeaders = z.strictObject({
   'if-match': z
@@ -45,6 +58,7 @@ const saveFields = {
   moveName: z.boolean().optional(),
   labels: z.record(z.string(), z.string()).optional(),
   model: z.record(z.string(), Document).optional(),
+  events: z.array(Document).max(MAX_EVENTS).optional().describe('Events to record, for readers who follow the run'),
   agent: Name.optional(),
 };
 
@@ -67,6 +81,32 @@ const ApprovalRequest = namedSchema(
     editable: z.boolean().optional(),
   }),
 );
+
+const WaitName = z.string().min(1).max(200);
+
+const Call = namedSchema(
+  'Call',
+  z
+    .strictObject({
+      agent: Name,
+      name: WaitName.optional().describe('The name of the call. Default: the name of the agent'),
+      input: Document.optional(),
+      run: RunId.optional().describe('The id of the child run. Default: derived from the run and the name of the call'),
+    })
+    .describe('A child run to start and wait for. One that exists is not started again'),
+);
+
+/** What a request to wait asks for: exactly one of three. */
+function waitAction({ signal, timeout, sleep, duration, call }: z.infer<z.ZodObject>): Action {
+  const given = Object.entries({ signal, sleep, call }).flatMap(([name, value]) => (value === undefined ? [] : name));
+  if (given.length !== 1)
+    throw invalidInput('A wait', 'sent with exactly one of `signal`, `sleep` and `call`', given.join(', ') || 'none');
+  if (timeout !== undefined && signal === undefined)
+    throw invalidInput('`timeout`', 'sent only with `signal`', `\`${given[0]}\``);
+  if ((duration !== undefined) !== (sleep !== undefined))
+    throw invalidInput('`duration`', 'sent with `sleep`, and only then', duration === undefined ? 'nothing' : duration);
+  return sleep === undefined ? (call === undefined ? 'waitForSignal' : 'call') : 'sleep';
+}
 
 const ETAG = { etag: 'The saved version, in quotes' };
 
@@ -99,13 +139,22 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
     schema: namedSchema('Ask', z.strictObject({ ...saveFields, approval: ApprovalRequest })),
   }),
   saveRoute({
-    action: 'waitForSignal',
+    action: waitAction,
     path: '/api/runs/{run}/waits',
-    name: 'waitForSignal',
-    summary: 'Save a checkpoint and suspend the run until the signal arrives',
+    name: 'wait',
+    summary:
+      'Save a checkpoint and suspend the run until a signal arrives, a time has passed, or a child run has ended',
+    description: 'Send exactly one of `signal`, `sleep` and `call`.',
     schema: namedSchema(
-      'WaitForSignal',
-      z.strictObject({ ...saveFields, signal: z.string().min(1).max(200), timeout: Duration.optional() }),
+      'Wait',
+      z.strictObject({
+        ...saveFields,
+        signal: WaitName.optional().describe('Waits for a signal of this name'),
+        timeout: Duration.optional().describe('How long to wait for the signal'),
+        sleep: WaitName.optional().describe('The name of a sleep, which lasts for `duration`'),
+        duration: Duration.optional(),
+        call: Call.optional(),
+      }),
     ),
   }),
   saveRoute({
@@ -161,12 +210,12 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
   }),
 ];
 
-interface SaveRouteSpec extends Pick<Route, 'path' | 'name' | 'summary'> {
-  readonly action: Action;
+interface SaveRouteSpec extends Pick<Route, 'path' | 'name' | 'summary' | 'description'> {
+  readonly action: Action | ((body: z.infer<z.ZodObject>) => Action);
   readonly schema: z.ZodObject;
 }
 
-function saveRoute({ action, schema, ...spec }: SaveRouteSpec): Route {
+function saveRoute({ action: actionOf, schema, ...spec }: SaveRouteSpec): Route {
   return route({
     ...spec,
     method: 'POST',
@@ -179,6 +228,9 @@ function saveRoute({ action, schema, ...spec }: SaveRouteSpec): Route {
     async handle({ api, operator, caller, params: { run }, headers, body }) {
       const expectedVersion = parseExpectedVersion(headers);
       const given = await body();
+      const action = typeof actionOf === 'string' ? actionOf : actionOf(given);
+      const { agent: called } = Object(given.call) as { readonly agent?: string };
+      if (called !== undefined) await checkAgent(api, operator.tenant, called);
       const fields = action === 'save' ? withRequester(caller, expectedVersion, given) : given;
       const writeId = headers['idempotency-key'];
       try {
@@ -217,7 +269,8 @@ function performProtocolAction(
   const { runtime, signedUrls, telemetry } = api;
   const contexts = withoutAgentCode(withTenant(runtime.contexts, operator.tenant));
   const request = parseRequest({ waitstate: 1, action, tenant: operator.tenant, run, ...fields });
-  const options = { contexts, signedUrls, telemetry, clock: runtime.clock, maxBytes: MAX_CONTENT_BYTES };
+  const { clock, deliver } = runtime;
+  const options = { contexts, signedUrls, telemetry, clock, deliver, maxBytes: MAX_CONTENT_BYTES };
   return performAction(options, request);
 }
 

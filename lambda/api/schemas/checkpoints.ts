@@ -104,6 +104,7 @@ export const Saved = namedSchema(
     status: StatusName,
     suspended: z.boolean().optional().describe('Whether the run is now suspended'),
     approval: z.string().optional().describe('The id of the requested approval'),
+    child: z.string().optional().describe('The id of the child run'),
   }),
 );
 

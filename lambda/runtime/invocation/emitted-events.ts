@@ -7,7 +7,7 @@ import type { BatchItem } from './batch.ts';
 /** The longest JSON of one event. */
 const MAX_EVENT_CHARACTERS = 16 * 1024;
 /** How many events one checkpoint can have, and how long their JSON can be together. */
-const MAX_EVENTS = 100;
+export const MAX_EVENTS = 100;
 const MAX_TOTAL_CHARACTERS = 64 * 1024;
 
 /** Events that wait to be recorded: a limited number, each encoded when it is emitted. */

@@ -2,9 +2,12 @@ import type { LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
 import { withdrawWritesById } from '../control/end-run.ts';
 import type { Entry } from '../journal/entries.ts';
 import { outcomeOf } from '../journal/outcome.ts';
+import type { Runtime } from '../runtime.ts';
 import { wakeParentWrites } from '../wake/events.ts';
 import { endedWork, readyWork } from '../wake/work.ts';
+import { cancelChildren } from './call.ts';
 import { checkIsRunning, type RemoteSave, saveRemotely } from './save.ts';
+import { readJournal } from './wait.ts';
 
 /** How an agent in another process or language reports the end of its run. */
 export type RemoteEnd =
@@ -13,13 +16,20 @@ export type RemoteEnd =
 
 /**
  * Ends a run with its last checkpoint. The same transaction withdraws pending approvals and wakes the parent. A run
- * that was cancelled or timed out meanwhile ends as CANCELLED or FAILED, whatever `end` says.
+ * that was cancelled or timed out meanwhile ends as CANCELLED or FAILED, whatever `end` says. Unless it succeeds, the
+ * child runs that it waits for are cancelled before.
  */
-export function finishRemotely(at: RunContext, save: RemoteSave, end: RemoteEnd): Promise<LoadedCheckpoint> {
+export function finishRemotely(
+  runtime: Runtime,
+  at: RunContext,
+  save: RemoteSave,
+  end: RemoteEnd,
+): Promise<LoadedCheckpoint> {
   return saveRemotely(at, save, async (loaded) => {
     const { status, work } = loaded.head.meta;
     const isEnding = status === 'ENDING';
     if (!isEnding) checkIsRunning(at, loaded);
+    if (isEnding || end.status === 'FAILED') await cancelChildren(runtime, at.run, readJournal(at, loaded));
     const { partition } = at;
     const endEntries = [endEntry(end)];
     const outcome = isEnding

@@ -2,6 +2,7 @@ import {
   append,
   checkSaveFields,
   checkVersion,
+  type Doc,
   encodeModel,
   encodeValues,
   findEarlierWrite,
@@ -29,6 +30,8 @@ export interface RemoteSave
   /** Makes the request idempotent: a repeated one returns the checkpoint that the first one wrote. */
   readonly writeId: string;
   readonly state?: unknown;
+  /** Events to record with the checkpoint, encoded. */
+  readonly events?: readonly Doc[];
 }
 
 /** Changes to the run in the transaction of the save. */

@@ -16,7 +16,7 @@ import { NO_WORK, suspendedWork } from '../wake/work.ts';
 import { checkIsRunning, type RemoteChange, type RemoteSave, saveRemotely } from './save.ts';
 
 /** A wait that the run starts. */
-interface Wait {
+export interface Wait {
   readonly id: string;
   readonly entry: Entry;
   readonly sideWrites?: readonly Write[];
@@ -29,18 +29,21 @@ export interface SuspendedRun {
   readonly wait: string;
   /** The id of the approval, if the run waits for one. */
   readonly approval?: string | undefined;
+  /** The id of the child run, if the run waits for one. */
+  readonly child?: string | undefined;
 }
 
 // Prefixes of waits in the journal, which separate them from tool results.
 const APPROVAL_ID_PREFIX = 'approval/';
 const SIGNAL_ID_PREFIX = 'signal/';
+const SLEEP_ID_PREFIX = 'sleep/';
+export const CALL_ID_PREFIX = 'call/';
+/** How the ids begin that no tool result may have. */
+export const RESERVED_PREFIXES = ['@', APPROVAL_ID_PREFIX, SIGNAL_ID_PREFIX, SLEEP_ID_PREFIX, CALL_ID_PREFIX] as const;
 
 /** Whether a tool result may have this id. */
 export const isToolId = (id: string): boolean =>
-  id !== '' &&
-  id.length <= 256 &&
-  id.isWellFormed() &&
-  ![APPROVAL_ID_PREFIX, SIGNAL_ID_PREFIX, '@'].some((reserved) => id.startsWith(reserved));
+  id !== '' && id.length <= 256 && id.isWellFormed() && !RESERVED_PREFIXES.some((reserved) => id.startsWith(reserved));
 
 /** Saves, requests an approval and suspends the run until it is decided, in one transaction. */
 export async function requestApprovalRemotely(
@@ -90,7 +93,21 @@ export async function waitForSignalRemotely(
   }));
 }
 
-async function saveAndSuspend(
+/** Saves and suspends the run for a time, in one transaction. */
+export async function sleepRemotely(
+  at: RunContext,
+  save: RemoteSave,
+  { name, duration }: { readonly name: string; readonly duration: Duration },
+): Promise<SuspendedRun> {
+  const until = at.now() + toMilliseconds('`duration`', duration);
+  return saveAndSuspend(at, save, 'SLEEPING', async (_, journal) => ({
+    id: unusedId(journal, SLEEP_ID_PREFIX + name),
+    entry: { kind: 'sleep', until, order: nextOrder(journal) },
+  }));
+}
+
+/** Saves, starts a wait and suspends the run, in one transaction. `begin` is called only on the expected version. */
+export async function saveAndSuspend(
   at: RunContext,
   save: RemoteSave,
   status: Status,
@@ -105,7 +122,12 @@ async function saveAndSuspend(
   });
   // A repeated request starts no wait: the newest wait is the one that the first request started.
   const [id, entry] = wait ? [wait.id, wait.entry] : newestWait(readJournal(at, loaded));
-  return { loaded, wait: id, approval: entry?.kind === 'approval' ? entry.approval : undefined };
+  return {
+    loaded,
+    wait: id,
+    approval: entry?.kind === 'approval' ? entry.approval : undefined,
+    child: entry?.kind === 'call' ? entry.child : undefined,
+  };
 }
 
 async function toSuspendChange(
@@ -137,18 +159,27 @@ async function toSuspendChange(
     work: (current) => {
       const approvals = [...(current.approvals ?? []), ...newApprovals];
       const work = { ...current, approvals: approvals.length > 0 ? approvals : undefined };
-      return isSettled ? work : suspendedWork(work, dueAt(waits, work.deadline), names);
+      return isSettled ? work : suspendedWork(work, dueAt(at, waits, work.deadline), names);
     },
   };
 }
 
 /** The waits of a run by kind and name. The prefix of their ids says the kind, too. */
 const waitNames = (waits: JournalEntries): readonly string[] =>
-  [...waits].map(([id, entry]) => waitName(id.replace(/^(approval|signal)\//, ''), entry));
+  [...waits].map(([id, entry]) => waitName(id.replace(/^(approval|signal|sleep|call)\//, ''), entry));
 
-/** When a run with these waits is due: at its first timeout, or at its deadline. */
-const dueAt = (waits: JournalEntries, deadline = Infinity): number =>
-  Math.min(deadline, ...[...waits.values()].map((entry) => ('until' in entry ? (entry.until ?? Infinity) : Infinity)));
+/** When a run with these waits is due: at its first timeout, at its deadline, or when a child run must be checked. */
+const dueAt = (at: RunContext, waits: JournalEntries, deadline = Infinity): number =>
+  Math.min(deadline, ...[...waits.values()].map((entry) => waitEndsAt(entry, at.now())));
+
+// A child wakes its parent when it ends. The parent also checks on it after this time, in case the event was lost.
+export const CHILD_CHECK_MS = 86_400_000;
+
+function waitEndsAt(entry: Entry, now: number): number {
+  if (entry.kind === 'call')
+    return entry.checkAt !== undefined && entry.checkAt <= now ? now + CHILD_CHECK_MS : (entry.checkAt ?? Infinity);
+  return 'until' in entry ? (entry.until ?? Infinity) : Infinity;
+}
 
 /**
  * Suspends a claimed run again that was woken by an event it does not wait for. Returns `suspended`; `resumable` when a
@@ -170,7 +201,7 @@ export async function suspendAgain(
       labels: { [WAITS_LABEL]: joinNames(names) },
       head: ({ work = NO_WORK }) => {
         if (work.eventCount !== seenEventCount) throw new Woken();
-        return { work: suspendedWork(work, dueAt(waits, work.deadline), names) };
+        return { work: suspendedWork(work, dueAt(at, waits, work.deadline), names) };
       },
     });
     return 'suspended';
@@ -198,14 +229,14 @@ export const pendingWaits = (journal: JournalEntries): JournalEntries =>
   );
 
 /** The first unused id for a name: `refund`, then `refund#2`. */
-function unusedId(journal: JournalEntries, name: string): string {
+export function unusedId(journal: JournalEntries, name: string): string {
   for (let count = 1; ; count++) {
     const id = count === 1 ? name : `${name}#${count}`;
     if (!journal.has(id)) return id;
   }
 }
 
-const nextOrder = (journal: JournalEntries): number =>
+export const nextOrder = (journal: JournalEntries): number =>
   1 + Math.max(0, ...[...journal.values()].map((entry) => entry?.order ?? 0));
 
 const newestWait = (journal: JournalEntries): readonly [id: string, entry: Entry | undefined] =>
