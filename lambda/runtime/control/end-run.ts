@@ -12,7 +12,6 @@ import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import { appendEntries, rawEntries } from '../journal/append-entries.ts';
 import { ENDED_LABEL } from '../journal/checkpoint-labels.ts';
 import { needsCleanup } from '../journal/entries.ts';
-import { outcomeOf } from '../journal/outcome.ts';
 import { wakeParentWrites } from '../wake/events.ts';
 import { endedWork, hasSameApprovals, isLeased, NO_WORK, readyWork } from '../wake/work.ts';
 
@@ -52,6 +51,7 @@ export async function endRun(at: RunContext, { ending, error, forceEnd }: EndRun
       ...(await withdrawWritesById(at, approvals, `The run is ${ending}.`)),
       ...(nextStatus === 'ENDING' ? [] : await wakeParentWrites(at, work?.replyTo)),
     ];
+    const { outcomeOf } = await import('../journal/outcome.ts');
     await appendEntries(at, loaded, {
       kind: 'cancel',
       status: nextStatus,

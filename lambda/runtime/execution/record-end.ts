@@ -1,7 +1,7 @@
 import { withdrawWritesById } from '../control/end-run.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import { lastDecision, outcomeOf } from '../journal/outcome.ts';
+import { lastDecision } from '../journal/last-decision.ts';
 import { wakeParentWrites } from '../wake/events.ts';
 import { endedWork } from '../wake/work.ts';
 
@@ -10,6 +10,7 @@ export async function recordEnd(invocation: Invocation, item: BatchItem): Promis
   const { at, journal, work } = invocation;
   const { meta } = invocation.writer.loaded.head;
   const decision = lastDecision(journal) ?? work.decision;
+  const { outcomeOf } = await import('../journal/outcome.ts');
   const outcome = outcomeOf(item.entries ?? [], meta, { partition: at.partition, decision });
   invocation.pendingWaits.stopAll();
   await invocation.record({

@@ -27,7 +27,7 @@ import { toError } from '../definition/agent-errors.ts';
 import { validate } from '../definition/standard-schema.ts';
 import { appendEntries } from '../journal/append-entries.ts';
 import { type Entry, entryOf, hasSettled, type InputEntry, lastSeq } from '../journal/entries.ts';
-import { lastDecision } from '../journal/outcome.ts';
+import { lastDecision } from '../journal/last-decision.ts';
 import { adoptEarlySignals } from '../wake/early-signals.ts';
 import { NO_WORK, redeliveryDelayMs, timesOutAt } from '../wake/work.ts';
 import { readOutcomes } from './read-outcomes.ts';

@@ -1,7 +1,6 @@
 import type { LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
 import { withdrawWritesById } from '../control/end-run.ts';
 import type { Entry } from '../journal/entries.ts';
-import { outcomeOf } from '../journal/outcome.ts';
 import type { Runtime } from '../runtime.ts';
 import { wakeParentWrites } from '../wake/events.ts';
 import { endedWork, readyWork } from '../wake/work.ts';
@@ -32,6 +31,7 @@ export function finishRemotely(
     if (isEnding || end.status === 'FAILED') await cancelChildren(runtime, at.run, readJournal(at, loaded));
     const { partition } = at;
     const endEntries = [endEntry(end)];
+    const { outcomeOf } = await import('../journal/outcome.ts');
     const outcome = isEnding
       ? work?.outcome
       : outcomeOf(endEntries, loaded.head.meta, { partition, decision: work?.decision });
