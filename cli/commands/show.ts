@@ -18,6 +18,7 @@ import { formatDuration, formatRelativeTime, formatTime } from '../terminal/time
 import { approvalLines } from './output/approval-lines.ts';
 import { printVerbatim } from './output/print-result.ts';
 import { timelineLines } from './output/timeline-lines.ts';
+import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
 export interface ShowOptions extends CommonOptions {
   readonly all?: boolean;
@@ -28,16 +29,19 @@ const MAX_ROWS = 30;
 
 /** Shows a run: its details, its timeline and its pending approvals. */
 export async function show(session: Session, run: string, { all = false }: ShowOptions): Promise<void> {
-  const { operator } = await session.openTarget();
+  const target = await session.openTarget();
+  const { operator } = target;
   const { terminal } = session;
   const view = await operator.run(run);
   const timeline = await readTimeline(operator, run, new Date(terminal.now()), all);
   const approvals = await Promise.all(view.pendingApprovals.map((id) => operator.approval(run, id)));
   const errorLocation = view.error && view.status !== 'CANCELLED' ? await findErrorLocation(operator, run) : undefined;
   const details = { ...view, timeline, approvals, waits: currentWaits(view), errorLocation };
-  await printVerbatim(session, { ...view, timeline, approvals }, () =>
+  const ready = omitUndefined({ ready: explainReady(view) });
+  await printVerbatim(session, { ...view, ...ready, timeline, approvals }, () =>
     runLines(details, terminal.columns, terminal.now(), all ? Infinity : MAX_ROWS),
   );
+  if (view.status === 'READY') await warnIfNoServer(session, target, view.agent);
 }
 
 /** What a run still waits for; a decided approval is listed in `waits` until the run resumes. */

@@ -30,7 +30,8 @@ export const findCheckpoint = async (
 ): Promise<FoundCheckpoint> =>
   selector === undefined ? findNewest(at) : (await import('./find-named.ts')).findSelected(at, selector);
 
-async function loadFound(at: RunContext, { head, records }: FoundCheckpoint): Promise<LoadedCheckpoint> {
+/** Decrypts and reads the content of a checkpoint. */
+export async function loadFound(at: RunContext, { head, records }: FoundCheckpoint): Promise<LoadedCheckpoint> {
   const cipher = await cipherFor(at, head.meta);
   const record = records.at(-1) as CheckpointRecord;
   const cached = at.cache.lastSeen(at.partition);
@@ -46,7 +47,10 @@ async function findNewest(at: RunContext): Promise<FoundCheckpoint> {
 }
 
 /** Adds the earlier records of the chain that a record needs. */
-async function withChain(at: RunContext, records: readonly CheckpointRecord[]): Promise<readonly CheckpointRecord[]> {
+export async function withChain(
+  at: RunContext,
+  records: readonly CheckpointRecord[],
+): Promise<readonly CheckpointRecord[]> {
   const [record, second] = records;
   const anchor = record?.meta.anchor;
   if (!record || second || anchor === undefined) return records;

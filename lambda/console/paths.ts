@@ -31,6 +31,7 @@ export const PATHS = {
 /** The last segment of the path of a run's page. */
 export type RunPageName =
   | 'changes'
+  | 'content'
   | 'approvals'
   | 'lineage'
   | 'diff'

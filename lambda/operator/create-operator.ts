@@ -16,7 +16,7 @@ import { loadCheckpointView, loadDiffView, loadHistoryPage, loadPayload } from '
 import { loadLineage } from './lineage.ts';
 import type { ForkInput, Operator } from './operator.ts';
 import { loadRunEvents } from './run-events.ts';
-import { loadRunView } from './run-view.ts';
+import { loadRunPosition, loadRunView } from './run-view.ts';
 import { countRuns, loadRunsPage } from './runs-page.ts';
 import { loadTimelinePage } from './timeline-page.ts';
 
@@ -28,7 +28,8 @@ export function createOperator(base: Runtime): Operator {
     tenant,
     runs: async (query = {}) => loadRunsPage(await forTenant(), query),
     counts: async () => countRuns(await forTenant()),
-    run: async (run) => loadRunView(await forRun(run)),
+    run: async (run, { maxBytes } = {}) => loadRunView(await forRun(run), maxBytes),
+    position: async (run) => loadRunPosition(await forRun(run)),
     history: async (run, query = {}) => loadHistoryPage(await forRun(run), query),
     events: async (run, query = {}) => loadRunEvents(await forRun(run), query),
     timeline: async (run, query = {}) => loadTimelinePage(await forRun(run), query),

@@ -36,8 +36,10 @@ export interface Operator {
   runs(query?: RunsQuery): Promise<RunsPage>;
   /** The number of runs of each status; counting stops at a thousand. */
   counts(): Promise<StatusCounts>;
-  /** One run, with its waits and its result or error. */
-  run(run: string): Promise<RunView>;
+  /** One run, with its waits and its result or error. With `maxBytes`, larger content is left out. */
+  run(run: string, options?: { readonly maxBytes?: number }): Promise<RunView>;
+  /** The status and the newest version of a run, without its content. */
+  position(run: string): Promise<RunPosition>;
   history(run: string, query?: HistoryQuery): Promise<HistoryPage>;
   /** What happened in a run after a cursor: checkpoints, emitted events, and the output of running steps. */
   events(run: string, query?: RunEventsQuery): Promise<RunEventsPage>;
@@ -136,6 +138,12 @@ export interface RunCount {
 
 export type StatusCounts = Readonly<Record<Status, RunCount>>;
 
+/** Where a run is. */
+export interface RunPosition {
+  readonly status: Status;
+  readonly version: number;
+}
+
 /** A run as operators see it. */
 export interface RunView extends RunSummary {
   /** The version of the newest checkpoint. */
@@ -161,6 +169,8 @@ export interface RunView extends RunSummary {
   readonly waits: readonly Wait[];
   /** The runs that it called, without those of earlier turns. */
   readonly children: readonly ChildRun[];
+  /** The size of the content, if it was too large to load: then waits, children, input, result and error are missing. */
+  readonly leftOutBytes?: number;
   readonly input?: Doc;
   readonly result?: Doc;
   readonly error?: {

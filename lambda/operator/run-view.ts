@@ -1,24 +1,40 @@
-import { type Doc, isFields, loadCheckpoint, partOf, type RunContext, toRunSummary } from '../checkpoints/engine.ts';
+import {
+  type Doc,
+  isFields,
+  partOf,
+  type RunContext,
+  readNewest,
+  runNotFound,
+  toRunSummary,
+} from '../checkpoints/engine.ts';
+import { loadNewestWithin } from '../checkpoints/operations/operations.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { isPaused } from '../runtime/control/pause-agent.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
 import { hasSettled } from '../runtime/journal/entries.ts';
-import type { ChildRun, ErrorCause, RunView, Wait } from './operator.ts';
+import type { ChildRun, ErrorCause, RunPosition, RunView, Wait } from './operator.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Loads the operator's view of a run from its head and its newest checkpoint. */
-export async function loadRunView(at: RunContext): Promise<RunView> {
-  const loaded = await loadCheckpoint(at);
-  const { meta } = loaded.head;
+/** Reads where a run is, without its content. */
+export async function loadRunPosition(at: RunContext): Promise<RunPosition> {
+  const found = await readNewest(at);
+  if (!found) throw runNotFound(at);
+  return { status: found.head.meta.status, version: found.newest.version };
+}
+
+/** Loads the operator's view of a run from its head and its newest checkpoint; without content above `maxBytes`. */
+export async function loadRunView(at: RunContext, maxBytes = Infinity): Promise<RunView> {
+  const { head, record, loaded, contentBytes } = await loadNewestWithin(at, maxBytes);
+  const { meta } = head;
   const { work } = meta;
-  const { version } = loaded.record;
-  const entries = new Map(rawEntries(loaded));
+  const { version } = record;
+  const entries = new Map(loaded && rawEntries(loaded));
   const error = entries.get('@error');
   return {
     ...toRunSummary(at.partition, meta),
     version,
-    stepNumber: loaded.record.meta.stepNumber,
+    stepNumber: record.meta.stepNumber,
     isDurable: work !== undefined,
     isPaused: meta.status === 'READY' && meta.agent !== undefined && (await isPaused(at, meta.agent)),
     deliveries: work?.deliveries ?? 0,
@@ -26,10 +42,11 @@ export async function loadRunView(at: RunContext): Promise<RunView> {
     waits: [...entries].flatMap(toWaits),
     children: [...entries].flatMap(toChildren),
     ...omitUndefined({
-      step: loaded.record.meta.step ?? meta.step,
+      step: record.meta.step ?? meta.step,
       lease: work?.lease && { by: work.lease.by, until: new Date(work.lease.until) },
       dueAt: toDate(work?.dueAt),
       deadline: toDate(work?.deadline),
+      leftOutBytes: loaded ? undefined : contentBytes,
       input: entries.get('@input')?.value as Doc | undefined,
       result: entries.get('@result')?.value as Doc | undefined,
       error: error && toRunError(error),

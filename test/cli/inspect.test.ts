@@ -144,9 +144,19 @@ describe('waitstate show', () => {
     const { command } = await scene();
     expect((await command(['show', 'trip-41'])).out).toMatch(/waits for +approval book/);
     await command(['approve', 'trip-41', '--as', 'user:ann']);
-    const { out } = await command(['show', 'trip-41']);
+    const { out, err } = await command(['show', 'trip-41']);
     expect(out).toContain('READY');
     expect(out).not.toContain('waits for');
+    expect(out).toMatch(/ready +since .*, but not running\. It is queued for a process of its agent/);
+    expect(err).toContain('No server is running on this folder');
+    expect((await command(['show', 'trip-41', '--json'])).json()[0]).toMatchObject({ ready: { reason: 'queued' } });
+  });
+
+  it('shows what people decided, in the list too', async () => {
+    const { command, world } = await scene();
+    await world.run('trip-41').reject('book', { by: 'user:ann', comment: 'Too far.' });
+    expect((await command(['runs', '--id', 'trip-41'])).out).toMatch(/rejected by user:ann/);
+    expect((await command(['show', 'trip-41'])).out).toMatch(/decision +rejected by user:ann/);
   });
 
   it('does not claim that the program of a non-durable run is still running', async () => {

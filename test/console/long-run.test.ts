@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { PATHS } from '../../lambda/console/paths.ts';
 import { agent } from '../../lambda/index.ts';
@@ -57,4 +58,51 @@ describe('the page of a long run', () => {
     expect(textOf(nothing.page)).toContain('Nothing found for <script> in checkpoints');
     expect(nothing.page).not.toContain('<table');
   }, 300_000);
+});
+
+describe('the page of a run with a large state', () => {
+  const large = agent({
+    name: 'large',
+    state: { initial: () => ({ text: '' }) },
+    async run(ctx, { kilobytes, fails }: { kilobytes: number; fails?: boolean }) {
+      await ctx.update((state) => {
+        state.text = randomBytes(kilobytes * 1024).toString('base64');
+      });
+      if (fails) throw new Error('The disk is full.');
+      await ctx.approval('continue', { title: 'Continue?', approvers: ['user:ann'] });
+      return 'large enough';
+    },
+  });
+
+  it('opens and polls without loading the state, and links to the rest', async () => {
+    const storage = countingStorage(memoryStorage());
+    await consoleScene(large, { storage }).start({ kilobytes: 4096 }, { id: 'big' });
+    // Another process, which has not seen the run.
+    const { get } = consoleScene(large, { storage });
+    storage.since();
+    const { page } = await get(PATHS.run('big'));
+    expect(storage.since()).toMatchObject({ opens: 0, payloadBytesRead: 0 });
+    const text = textOf(page);
+    expect(text).toContain('Waiting for approval continue Open request continue');
+    expect(text).toMatch(/This run carries \d\.\d MB of state and results/);
+    expect(page).not.toContain('part=state-section');
+    const [, changes = ''] = /data-live="([^"]+)"/.exec(page) ?? [];
+    expect((await get(changes.replaceAll('&amp;', '&'))).status).toBe(204);
+    expect(storage.since()).toMatchObject({ opens: 0, payloadBytesRead: 0 });
+    const content = await get(PATHS.ofRun('big', 'content'));
+    expect(textOf(content.page)).toMatch(/Waiting for approval: continue.*Input kilobytes 4,?096/);
+    expect(storage.since().opens).toBeGreaterThan(0);
+  });
+
+  it('says in a line why the run failed', async () => {
+    const storage = memoryStorage();
+    const { start } = consoleScene(large, { storage });
+    await start({ kilobytes: 4096, fails: true }, { id: 'big' });
+    const { get } = consoleScene(large, { storage });
+    const big = textOf((await get(PATHS.run('big'))).page);
+    expect(big).toContain('The disk is full.');
+    expect(big).not.toContain('Stack trace');
+    await start({ kilobytes: 1, fails: true }, { id: 'small' });
+    expect(textOf((await get(PATHS.run('small'))).page)).toMatch(/The disk is full\..*Stack trace/);
+  });
 });

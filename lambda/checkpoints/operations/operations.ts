@@ -6,6 +6,7 @@ export { listRuns, readRunSummary } from '../lists/runs.ts';
 export { collect } from './collect.ts';
 export { deleteRun, sweep, sweepRun } from './delete.ts';
 export { diffCheckpoints } from './diff.ts';
+export { loadNewestWithin } from './load-within.ts';
 export { prune } from './prune.ts';
 export { continueCollection } from './scheduled-collection.ts';
 export { fork, forkId, parseForkRecord, redo, rewind, undo } from './time-travel.ts';

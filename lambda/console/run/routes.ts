@@ -31,8 +31,11 @@ import { diffPage } from './diff-page.ts';
 import { lineagePage } from './lineage-page.ts';
 import { submittedResults } from './result-editors.ts';
 import { runApprovalsPage } from './run-approvals-page.ts';
-import { type KnownState, runChanges, runPage } from './run-page.ts';
+import { contentPage, type KnownState, runChanges, runPage } from './run-page.ts';
 import { PAGE_SIZE } from './timeline-section.ts';
+
+// The page of a run with a larger state opens without it, and loads it as a part.
+const MAX_CONTENT_BYTES = 512 * 1024;
 
 /** Registers the pages of one run. */
 export function runRoutes(app: Hono<ApiEnv>, { runtime, agents: listAgents }: ConsoleOptions): void {
@@ -45,7 +48,7 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime, agents: listAgents }: Co
     const { done, find: given, to } = context.req.query();
     const find = given?.trim() || undefined;
     const query = omitUndefined({ find: find?.slice(0, 200), to: parseWholeNumber(to) });
-    const run = await operator.run(id);
+    const run = await operator.run(id, { maxBytes: MAX_CONTENT_BYTES });
     const timeline = await operator.timeline(id, { ...query, limit: PAGE_SIZE });
     return htmlResponse(
       context,
@@ -56,13 +59,19 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime, agents: listAgents }: Co
   app.get('/runs/:run/changes', async (context) => {
     const [caller, operator, id] = authorizeViewer(context);
     const known = parseKnownState(context);
-    const run = await operator.run(id);
-    if (run.version === known.version && run.status === known.status) return context.body(null, 204);
+    const { version, status } = await operator.position(id);
+    if (version === known.version && status === known.status) return context.body(null, 204);
+    const run = await operator.run(id, { maxBytes: MAX_CONTENT_BYTES });
     const timeline = await operator.timeline(id, { to: known.version + PAGE_SIZE, limit: PAGE_SIZE });
     return htmlResponse(
       context,
       runChanges({ caller, run, agents: await agentNames(caller), timeline, now: now() }, known),
     );
+  });
+
+  app.get('/runs/:run/content', async (context) => {
+    const [caller, operator, id] = authorizeViewer(context);
+    return htmlResponse(context, contentPage(caller, await operator.run(id), now()));
   });
 
   app.get('/runs/:run/checkpoints/:version', async (context) => {

@@ -2,7 +2,7 @@ import { toMilliseconds } from '../../core/duration.ts';
 import { hasEnded } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
 import { hasRole, OPERATE_ROLES } from '../../http/roles.ts';
-import { describeRefusal } from '../../operator/describe-run.ts';
+import { describeRefusal, describeRun } from '../../operator/describe-run.ts';
 import { explainReady } from '../../operator/explain-ready.ts';
 import type { RunView, Wait } from '../../operator/operator.ts';
 import { truncateToBytes } from '../../operator/truncated-document.ts';
@@ -28,13 +28,34 @@ export function runHead(run: RunView, caller: Caller, agents: readonly string[],
     html`<span><span class="quiet">${forked ? 'forked from' : 'started by'}</span> <a href="${PATHS.checkpoint(parent.run, parent.version)}"><span class="id">${userText(parent.run)}</span> at checkpoint ${parent.version}</a></span>`
   }${tags.map((tag) => html`<span class="tag">${userText(tag)}</span>`)}</p>
 </div>${hasRole(caller, OPERATE_ROLES) && actions(run)}</header>
-${waitNotice(run, now)}
 ${readyNotice(run, agents, now)}
 ${outcomeNotice(run)}
-${run.error && (cancellationNotice(run, run.error) ?? failureNotice(run.error))}
+${run.leftOutBytes === undefined ? runNotices(run, now) : briefNotice(run)}
 ${factList(run, now)}
 </div>`;
 }
+
+/** What the run waits for, and why it failed or was cancelled. */
+export const runNotices = (run: RunView, now: Date): Html =>
+  html`${waitNotice(run, now)}
+${run.error && (cancellationNotice(run, run.error) ?? failureNotice(run.error))}`;
+
+/** The same in a line, for a run whose content was not loaded. */
+function briefNotice(run: RunView): Html | false {
+  const { status, waitsFor, pendingApprovals } = run;
+  const isStopped = status === 'FAILED' || status === 'CANCELLED';
+  if (!isStopped && waitsFor === undefined) return false;
+  const links = pendingApprovals
+    .slice(0, 10)
+    .map((id) => html`<a class="button" href="${PATHS.approval(run.run, id)}">Open request ${userText(id)}</a> `);
+  return notice(
+    status === 'FAILED' ? 'bad' : isStopped ? 'neutral' : 'wait',
+    userText(capitalize(describeRun(run))),
+    links.length > 0 && html`<p class="actions">${links}</p>`,
+  );
+}
+
+const capitalize = (text: string): string => text.replace(/^./u, (first) => first.toUpperCase());
 
 /** Links to the actions that the status of the run allows. */
 function actions(run: RunView): Html {

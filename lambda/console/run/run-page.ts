@@ -3,7 +3,8 @@ import type { Caller } from '../../http/caller.ts';
 import { encodePathId } from '../../http/path-id.ts';
 import type { RunView } from '../../operator/operator.ts';
 import type { TimelinePage } from '../../operator/timeline-page.ts';
-import { breadcrumbs } from '../crumbs.ts';
+import { breadcrumbs, runBreadcrumbs } from '../crumbs.ts';
+import { formatBytes } from '../document/format-bytes.ts';
 import { pluralize } from '../document/show-options.ts';
 import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
@@ -11,10 +12,10 @@ import { notice } from '../notice.ts';
 import { page } from '../page.ts';
 import { PATHS, queryString } from '../paths.ts';
 import { runStatusLabel } from '../status-badge.ts';
-import { userText } from '../text.ts';
+import { plainText, userText } from '../text.ts';
 import { DONE_MESSAGES } from './action-page.ts';
 import { checkpointShowOptions } from './checkpoint-page.ts';
-import { inputAndResult, runHead } from './run-head.ts';
+import { inputAndResult, runHead, runNotices } from './run-head.ts';
 import { legend, timelineSection } from './timeline-section.ts';
 import { timelineStrip } from './timeline-strip.ts';
 import { currentRows, endedRows, longestBusyMs, timelineTableClass } from './timeline-table.ts';
@@ -47,9 +48,32 @@ ${doneNotice(run, done)}
 ${runHead(run, caller, agents, now)}
 ${LIVE_OUTPUT}
 ${timelineSection(run, timeline, find, now)}
-${inputAndResult(run, checkpointShowOptions(run.run, run.version, 'results'))}
-${childRuns(run)}
+${content(run)}
 ${lazySections(run)}`,
+  });
+}
+
+/** Input, result and child runs; of a run with a large state, a link to them. */
+function content(run: RunView): Html {
+  const { leftOutBytes } = run;
+  if (leftOutBytes === undefined)
+    return html`${inputAndResult(run, checkpointShowOptions(run.run, run.version, 'results'))}
+${childRuns(run)}`;
+  const url = PATHS.ofRun(run.run, 'content');
+  return html`<section class="card" id="content" aria-labelledby="content-title" data-key="content" data-quiet data-rev="${run.status}"><h2 id="content-title">Input and result</h2><p>This run carries ${formatBytes(leftOutBytes)} of state and results, so this page does not load them.</p><p><a class="button" href="${url}">View input and result</a></p></section>`;
+}
+
+/** The content of a run with a large state: what it waits for, its error, input, result and child runs. */
+export function contentPage(caller: Caller, run: RunView, now: Date): Html {
+  return page({
+    title: `Input and result of ${plainText(run.run)}`,
+    caller,
+    current: 'runs',
+    body: html`${runBreadcrumbs(run.run)}
+<h1>Input and result</h1>
+<section class="stacked" id="content" aria-label="Input and result">${runNotices(run, now)}
+${inputAndResult(run, checkpointShowOptions(run.run, run.version, 'results'))}
+${childRuns(run)}</section>`,
   });
 }
 
@@ -62,9 +86,9 @@ function doneNotice({ status }: RunView, done: string | undefined): Html | false
 }
 
 /** Sections with their own pages. The script loads them into this page, and again when the status changes. */
-function lazySections({ run, version, status, isDurable }: RunView): Html {
+function lazySections({ run, version, status, isDurable, leftOutBytes }: RunView): Html {
   const part = (id: string, title: string, url: string, link: string, alone = '') =>
-    html`<section class="card" id="${id}" aria-labelledby="${id}-title" data-key="${id}" data-rev="${status}" data-load="${url}${alone}"><h2 id="${id}-title">${title}</h2><p><a class="button" href="${url}">${link}</a></p></section>`;
+    html`<section class="card" id="${id}" aria-labelledby="${id}-title" data-key="${id}" data-rev="${status}"${(id !== 'state' || leftOutBytes === undefined) && html` data-load="${url}${alone}"`}><h2 id="${id}-title">${title}</h2><p><a class="button" href="${url}">${link}</a></p></section>`;
   return html`${part('state', 'State', PATHS.checkpoint(run, version), 'Open the newest checkpoint', '?part=state-section')}
 ${isDurable && part('approvals', 'Approvals', PATHS.ofRun(run, 'approvals'), 'View approvals')}
 ${part('lineage', 'Forks', PATHS.ofRun(run, 'lineage'), 'View forks')}`;
@@ -105,8 +129,7 @@ export function runChanges({ caller, run, agents, timeline, now }: RunPageView, 
 ${timelineStrip(run.run, timeline)}
 ${legend(timeline)}
 <table class="${timelineTableClass(longest)}" data-scale><tbody data-list="timeline">${endedRows(fresh, { run: run.run, children: run.children, now })}</tbody><tbody>${currentRows(timeline.spans)}</tbody></table>
-${inputAndResult(run, checkpointShowOptions(run.run, run.version, 'results'))}
-${childRuns(run)}
+${content(run)}
 ${lazySections(run)}`,
   );
 }
