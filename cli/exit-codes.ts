@@ -53,6 +53,7 @@ export const EXIT_CODE_BY_ERROR: Readonly<Record<ErrorCode, ExitCode>> = {
   APPROVAL_EXPIRED: EXIT.conflict,
   APPROVAL_WITHDRAWN: EXIT.conflict,
   NOT_AN_APPROVER: EXIT.denied,
+  IDEMPOTENCY_KEY_REUSED: EXIT.conflict,
   REQUESTER_UNKNOWN: EXIT.usage,
   STORAGE_DENIED: EXIT.denied,
   KEY_UNAVAILABLE: EXIT.denied,

@@ -9,7 +9,7 @@ import { exceedsEscapedBytes } from '../http/escaped-bytes.ts';
 import { MAX_JSON_BYTES, MAX_URL_CHARACTERS, RESPONSE_TIMEOUT_SECONDS } from '../http/limits.ts';
 import { HttpError, toProblem } from '../http/problem.ts';
 import type { ApiEnv } from '../http/request-variables.ts';
-import { ALL_ROLES, notAllowed, requireRole } from '../http/roles.ts';
+import { ALL_ROLES, notAllowed, requireRole, seesApprovers } from '../http/roles.ts';
 import { setSecurityHeaders } from '../http/security-headers.ts';
 import { wantsPage } from '../http/wants-page.ts';
 import { withTimeout } from '../http/with-timeout.ts';
@@ -106,9 +106,11 @@ function serveAsset(file: string): Response {
 
 /** Logs and counts a failed request by its route, since URLs can hold secrets, and responds with a page or JSON. */
 async function handleError({ telemetry }: AppOptions, context: Context<ApiEnv>, error: unknown): Promise<Response> {
-  const problem = toProblem(error);
-  const isOurFault = problem.status >= 500;
   const { method, path } = context.req;
+  const caller = context.get('caller');
+  const isApi = path === '/api' || path.startsWith('/api/');
+  const problem = toProblem(error, { seesApprovers: isApi && caller ? seesApprovers(caller) : undefined });
+  const isOurFault = problem.status >= 500;
   const route = matchedRoutes(context).findLast(({ path: matched }) => !matched.endsWith('*'))?.path ?? 'none';
   telemetry.count(isOurFault ? 'RequestFailed' : 'RequestRefused');
   telemetry.log(isOurFault ? 'error' : 'info', 'Request failed.', {
@@ -118,8 +120,7 @@ async function handleError({ telemetry }: AppOptions, context: Context<ApiEnv>, 
     ...(error instanceof HttpError ? { error: error.code } : errorFields(error)),
   });
   const headers = error instanceof HttpError ? error.headers : {};
-  const isPage = path !== '/api' && !path.startsWith('/api/') && wantsPage(context);
-  const caller = context.get('caller');
+  const isPage = !isApi && wantsPage(context);
   const body = isPage
     ? String(problemPage(problem, caller, backLink(new URL(context.req.url).pathname, problem.code, caller)))
     : JSON.stringify(problem);

@@ -49,7 +49,7 @@ function toOperation(route: Route): Json {
     summary,
     description: [description, accessNote].filter((text) => text !== undefined).join(' '),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: toRequestBody(route, body) }),
+    ...(body && { requestBody: toRequestBody(body) }),
     responses: toResponses(route),
     security: access === 'everyone' ? [] : [{ jwt: [] }, { iam: [] }],
     'x-waitstate-roles': access === 'everyone' ? [] : access,
@@ -70,9 +70,14 @@ function toParameters(where: 'path' | 'query' | 'header', schema: z.ZodObject): 
   }));
 }
 
-function toRequestBody({ body }: Route, { schema, acceptsForms = false, maxBytes }: NonNullable<Route['body']>): Json {
-  const isRequired = !body?.schema.safeParse({}).success;
-  const content = { schema: jsonSchema(schema) };
+function toRequestBody({
+  schema,
+  described = schema,
+  acceptsForms = false,
+  maxBytes,
+}: NonNullable<Route['body']>): Json {
+  const isRequired = !described.safeParse({}).success;
+  const content = { schema: jsonSchema(described) };
   return {
     required: isRequired,
     description: `At most ${maxBytes / 1024} KB`,
@@ -141,6 +146,7 @@ const STATUS_DESCRIPTIONS: Readonly<Record<number, string>> = {
   413: 'Too large',
   414: 'The URL is too long',
   415: 'The media type of the body is not supported',
+  422: 'The Idempotency-Key was used before with another request',
   428: 'If-Match or If-None-Match is required',
   500: 'An internal error occurred',
   503: 'The storage is unavailable; try again later',

@@ -43,6 +43,8 @@ export interface Route {
 
 interface RouteBody extends BodyOptions {
   readonly schema: ObjectSchema;
+  /** How the OpenAPI document describes it, where one object has several forms. @default the schema */
+  readonly described?: z.ZodType;
 }
 
 /** JSON with a status, or any other response. */
@@ -80,6 +82,7 @@ type EmptySchema = typeof EMPTY_SCHEMA;
 
 interface BodySpec<B extends ObjectSchema> extends Partial<BodyOptions> {
   readonly schema: B;
+  readonly described?: z.ZodType;
 }
 
 interface RouteSpec<P extends ObjectSchema, Q extends ObjectSchema, H extends ObjectSchema, B extends ObjectSchema>

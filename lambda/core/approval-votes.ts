@@ -118,21 +118,35 @@ function countVotes(meta: ApprovalMeta, at: number): ApprovalMeta {
 /** When something happened, for the middle of a sentence. */
 const atTime = (time: number | undefined): string => (time === undefined ? '' : ` at ${new Date(time).toISOString()}`);
 
+/** A person is not an approver. Its message names groups whose members nobody knows. */
+export class NotAnApproverError extends WaitstateError {
+  override readonly name = 'NotAnApproverError';
+  readonly approvers: readonly string[];
+  /** Says nothing about the approvers, for callers who cannot read the run. */
+  readonly discreetMessage: string;
+
+  constructor(message: string, advice: string, approvers: readonly string[]) {
+    super('NOT_AN_APPROVER', `${message} ${advice}`);
+    this.approvers = approvers;
+    this.discreetMessage = `${message} ${ASK_APPROVERS}`;
+  }
+}
+
+const ASK_APPROVERS = 'Ask one of its approvers to decide.';
+
 /** The error for a person who is not an approver; it names groups whose members nobody knows. */
 export function notAnApprover(
   { name, approvers }: Pick<ApprovalMeta, 'name' | 'approvers'>,
   by: string,
   members: GroupMembers = {},
-): WaitstateError {
+): NotAnApproverError {
   const unknown = approvers.filter((approver) => isGroup(approver) && !members[approver]);
   const why =
     unknown.length === 0
-      ? 'Ask one of its approvers to decide.'
+      ? ASK_APPROVERS
       : `The members of ${unknown.join(', ')} are unknown: give the agent a \`members\` hook, decide through a login or portal that knows them, or request the approval with \`openGroups: true\`.`;
-  return new WaitstateError(
-    'NOT_AN_APPROVER',
-    `"${by}" is not an approver of "${name}", neither by name nor through a group. ${why}`,
-  );
+  const message = `"${by}" is not an approver of "${name}", neither by name nor through a group.`;
+  return new NotAnApproverError(message, why, approvers);
 }
 
 export const approvalExpired = ({ name, deadline }: ApprovalMeta): WaitstateError =>

@@ -119,5 +119,7 @@ export type ErrorCode =
   | 'APPROVAL_CHANGED'
   /** The caller is not an approver. */
   | 'NOT_AN_APPROVER'
+  /** An idempotency key was used before with another request. */
+  | 'IDEMPOTENCY_KEY_REUSED'
   /** An approval excludes the requester of the run, but the run does not say who requested it. */
   | 'REQUESTER_UNKNOWN';

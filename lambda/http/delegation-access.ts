@@ -26,7 +26,12 @@ export function requireDelegator(
       groups,
     };
   if ((person !== undefined && person !== caller.person) || createdBy !== undefined || groups !== undefined)
-    throw notAllowed('This caller can delegate only for themself. Leave out `person`, `createdBy` and `groups`.');
+    throw notAllowed(
+      'This caller can delegate only for themself. Leave out `person`, `createdBy` and `groups`.',
+      ...Object.entries({ person, createdBy, groups }).flatMap(([name, value]) =>
+        value === undefined ? [] : `/${name}`,
+      ),
+    );
   const { by, groups: own } = requireDecider(caller);
   return { person: by, groups: own.filter((group) => group.startsWith('group:')).slice(0, 100) };
 }

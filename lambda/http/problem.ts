@@ -1,4 +1,5 @@
 import { StaleVersionError } from '../checkpoints/engine.ts';
+import { NotAnApproverError } from '../core/approval-votes.ts';
 import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { HTTP_STATUS } from './http-status.ts';
@@ -44,6 +45,8 @@ export interface Problem {
   readonly errors?: readonly FieldError[];
   /** The current version, where another one was expected. */
   readonly found?: { readonly version: number; readonly status?: string };
+  /** Who can decide the approval; only for callers who can read it. */
+  readonly approvers?: readonly string[];
 }
 
 interface HttpErrorOptions {
@@ -74,8 +77,19 @@ export class HttpError extends Error {
 const INTERNAL_ERROR_DETAIL =
   'An internal error occurred. The request may or may not have taken effect: check, then try again.';
 
-/** Converts an error to a problem. Details of internal errors stay in the log. */
-export function toProblem(error: unknown): Problem {
+/**
+ * Converts an error to a problem. Details of internal errors stay in the log. `seesApprovers` says whether the reader
+ * may know who the approvers of an approval are.
+ */
+export function toProblem(
+  error: unknown,
+  { seesApprovers }: { readonly seesApprovers?: boolean | undefined } = {},
+): Problem {
+  if (error instanceof NotAnApproverError && seesApprovers !== undefined) {
+    const { code, approvers, message, discreetMessage } = error;
+    if (!seesApprovers) return problem(403, code, discreetMessage);
+    return problem(403, code, `${message} Its approvers: ${approvers.join(', ')}.`, { approvers });
+  }
   if (error instanceof HttpError) {
     const { status, code, message, errors, found } = error;
     return problem(status, code, message, { errors, found });
@@ -91,14 +105,18 @@ const problem = (
   status: number,
   code: ProblemCode,
   detail: string,
-  { errors, found }: { errors?: Problem['errors'] | undefined; found?: Problem['found'] | undefined } = {},
+  {
+    errors,
+    found,
+    approvers,
+  }: { readonly [Field in 'errors' | 'found' | 'approvers']?: Problem[Field] | undefined } = {},
 ): Problem => ({
   type: `urn:waitstate:${code}`,
   title: toTitle(code),
   status,
   detail,
   code,
-  ...omitUndefined({ errors, found }),
+  ...omitUndefined({ errors, found, approvers }),
 });
 
 const toTitle = (code: ProblemCode): string => {

@@ -43,10 +43,10 @@ export async function requireApprovalAccess(
   approval: ApprovalDocument,
   operator: Pick<Operator, 'delegationsOf'>,
 ): Promise<void> {
-  const { person = '', groups, decidesForOthers } = caller;
+  const { person = '', groups } = caller;
   const { members = {} } = approval;
   const known = [...groups, ...groupsOf(members, person)];
-  if (hasRole(caller, VIEW_ROLES) || decidesForOthers || matchApprover(approval, person, known)) return;
+  if (seesApprovers(caller) || matchApprover(approval, person, known)) return;
   if (approval.votes.some(({ by }) => by === person)) return;
   if ((await operator.delegationsOf(approval)).some(({ delegate }) => delegate === person)) return;
   throw notAnApprover(approval, person, members);
@@ -70,8 +70,17 @@ export function requireDecider({ person, groups, decidesForOthers }: Caller): {
 export function requesterOf(caller: Caller, named: string | undefined): Person | undefined {
   if (named === undefined || named === caller.person) return caller.person;
   if (caller.decidesForOthers || caller.startsForOthers) return checkPerson('`requestedBy`', named);
-  throw notAllowed('This caller may not start runs for others. Leave out `requestedBy`.');
+  throw notAllowed('This caller may not start runs for others. Leave out `requestedBy`.', '/requestedBy');
 }
 
-/** The 403 error for a caller who lacks a permission. */
-export const notAllowed = (message: string): HttpError => new HttpError(403, 'NOT_ALLOWED', message);
+/**
+ * The 403 error for a caller who lacks a permission. `fields` are the parts of the request that need it: JSON pointers
+ * into the body, or names of parameters.
+ */
+export const notAllowed = (message: string, ...fields: readonly string[]): HttpError =>
+  new HttpError(403, 'NOT_ALLOWED', message, {
+    ...(fields.length > 0 && { errors: fields.map((path) => ({ path, detail: message })) }),
+  });
+
+/** Whether a caller can read every approval, and so may know its approvers. */
+export const seesApprovers = (caller: Caller): boolean => hasRole(caller, VIEW_ROLES) || caller.decidesForOthers;

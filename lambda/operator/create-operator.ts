@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { loadCheckpoint, type RunContext, readLiveHead, withoutAgentCode } from '../checkpoints/engine.ts';
+import { type Doc, loadCheckpoint, type RunContext, readLiveHead, withoutAgentCode } from '../checkpoints/engine.ts';
 import { fork, forkId, rewind } from '../checkpoints/operations/operations.ts';
 import { toMilliseconds } from '../core/duration.ts';
 import { WaitstateError } from '../core/errors.ts';
@@ -8,13 +8,15 @@ import { omitUndefined } from '../core/omit-undefined.ts';
 import { previewRestart } from '../runtime/control/preview-restart.ts';
 import { forkRun, rewindRun } from '../runtime/control/rewind-and-fork.ts';
 import { cancelRun, retryRun, signalRun } from '../runtime/control/run-control.ts';
+import type { StartRequest } from '../runtime/control/start-request.ts';
 import { startRun } from '../runtime/control/start-run.ts';
+import { canonicalJson } from '../runtime/operations/canonical.ts';
 import { decodeRemoteValue, decodeWithPayloads } from '../runtime/remote/value.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { createApprovalOperator } from './approval-operator.ts';
 import { loadCheckpointView, loadDiffView, loadHistoryPage, loadPayload } from './checkpoint-view.ts';
 import { loadLineage } from './lineage.ts';
-import type { ForkInput, Operator } from './operator.ts';
+import type { ForkInput, Operator, StartInput } from './operator.ts';
 import { loadRunEvents } from './run-events.ts';
 import { loadRunPosition, loadRunView } from './run-view.ts';
 import { countRuns, loadRunsPage } from './runs-page.ts';
@@ -40,7 +42,7 @@ export function createOperator(base: Runtime): Operator {
 
     async start(input) {
       const { agent, owner, requestedBy, tags, retention, timeout } = input;
-      const id = input.id ?? (input.key === undefined ? undefined : runIdFromKey(input.agent, input.key));
+      const id = input.id ?? (input.key === undefined ? undefined : runIdFromKey(input.key));
       return startRun(runtime, {
         agent,
         id,
@@ -49,6 +51,7 @@ export function createOperator(base: Runtime): Operator {
         tags,
         retention,
         unchecked: true,
+        request: toStartRequest(input),
         input: await decodeWithPayloads(await forRun(id ?? 'none'), 'input', input.input ?? null, () => {
           throw invalidInput('`input`', 'without payloads, because the run does not exist yet', 'a payload');
         }),
@@ -71,9 +74,12 @@ export function createOperator(base: Runtime): Operator {
       const edited = state !== undefined && {
         state: await decodeWithPayloads(at, 'state', state, () => loadCheckpoint(at, to)),
       };
-      if (await isDurable(at)) await rewindRun(runtime, run, to, { newKeys, ...edited });
-      else if (edited) throw notDurableError(run);
-      else await rewind(at, to, {});
+      const isRestarted = await isDurable(at);
+      if (!isRestarted && edited) throw notDurableError(run);
+      const { record, head } = isRestarted
+        ? await rewindRun(runtime, run, to, { newKeys, ...edited })
+        : await rewind(at, to, {});
+      return { run, version: record.version, status: head.meta.status };
     },
     async fork(run, input = {}) {
       const from = await forRun(run);
@@ -88,13 +94,17 @@ export function createOperator(base: Runtime): Operator {
   };
 }
 
-/** The id of the run that a key starts; the same key starts another run of another agent. */
-function runIdFromKey(agent: string, key: string): string {
-  const digest = createHash('sha256')
-    .update(JSON.stringify([agent, key]))
-    .digest('base64url');
-  return `key-${digest.slice(0, 24)}`;
+/** The id of the run that a key starts. */
+const runIdFromKey = (key: string): string => `key-${hashOf(key)}`;
+
+/** The hashes of a request to start a run; equal for equal requests, whatever the order of their fields. */
+function toStartRequest({ key, input = null, ...rest }: StartInput): StartRequest | undefined {
+  if (key === undefined) return undefined;
+  const fields = omitUndefined(rest) as unknown as Readonly<Record<string, Doc>>;
+  return { key: hashOf(key), body: hashOf(canonicalJson({ ...fields, input })) };
 }
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 24);
 
 const notDurableError = (run: string): WaitstateError =>
   new WaitstateError(

@@ -61,7 +61,7 @@ export interface Operator {
   /** Says which steps run again after a rewind to a checkpoint, or a fork from it; changes nothing. */
   previewRestart(run: string, to: CheckpointSelector | undefined, action: 'rewind' | 'fork'): Promise<RestartPreview>;
   /** Resumes the run from an earlier checkpoint, optionally with another state. */
-  rewind(run: string, to: CheckpointSelector, options?: RewindInput): Promise<void>;
+  rewind(run: string, to: CheckpointSelector, options?: RewindInput): Promise<RewoundRun>;
   /** Starts a new run from a checkpoint; returns its id. */
   fork(run: string, input?: ForkInput): Promise<string>;
 
@@ -251,7 +251,7 @@ export interface DiffView {
   readonly recorded: RecordedResultChanges;
 }
 
-interface StartInput {
+export interface StartInput {
   readonly agent: string;
   /** @default null */
   readonly input?: Doc;
@@ -264,6 +264,13 @@ interface StartInput {
   readonly tags?: readonly string[];
   readonly retention?: Duration;
   readonly timeout?: Duration;
+}
+
+/** A rewound run, at its new version. */
+export interface RewoundRun {
+  readonly run: string;
+  readonly version: number;
+  readonly status: Status;
 }
 
 interface RewindInput extends Omit<RewindOptions, 'state'> {

@@ -39,6 +39,22 @@ describeOnEachStorage('approvals over HTTP', (open) => {
     const decide = (json: object, as = ann) => scene.callApi('/api/runs/a/approvals/book/decide', { json, as });
     const no = await decide({ answer: 'approve' }, bob);
     expect([no.status, no.json.code]).toEqual([403, 'NOT_AN_APPROVER']);
+    expect(no.text).not.toMatch(/ann|desk/);
+    const reading = await decide({ answer: 'approve' }, caller({ person: 'user:bob', roles: ['approver', 'viewer'] }));
+    expect(reading.json).toMatchObject({
+      detail: expect.stringContaining('Its approvers: user:ann, group:desk.'),
+      approvers: ['user:ann', 'group:desk'],
+    });
+    const asked = await decide({ answer: 'approve', by: 'user:carl' }, portal);
+    expect(asked.json).toMatchObject({ status: 403, approvers: ['user:ann', 'group:desk'] });
+    for (const fields of [{ by: 'user:ann' }, { groups: ['group:desk'] }, { by: 'user:ann', groups: [] }]) {
+      const refused = await decide({ answer: 'approve', ...fields }, bob);
+      const paths = Object.keys(fields).map((field) => `/${field}`);
+      expect([refused.status, (refused.json.errors as { path: string }[]).map(({ path }) => path)]).toEqual([
+        403,
+        paths,
+      ]);
+    }
     const first = await decide({ answer: 'approve', comment: 'fine' }, bobInGroup);
     expect([first.status, first.json.status]).toEqual([200, 'APPROVED']);
     expect(first.json.votes).toMatchObject([{ by: 'user:bob', as: 'group:desk', comment: 'fine' }]);

@@ -25,7 +25,7 @@ const sets: readonly (readonly Role[])[] = [
 
 const WORKER_ROUTES = [
   ...['claimRun', 'renewLease', 'releaseRun'],
-  ...['saveCheckpoint', 'askApproval', 'waitForSignal', 'finishRun', 'makeUpload'],
+  ...['saveCheckpoint', 'askApproval', 'wait', 'finishRun', 'makeUpload'],
 ];
 
 const forCallers = ROUTES.filter(({ access }) => access !== 'everyone');
@@ -200,7 +200,7 @@ const BODIES: Readonly<Record<string, string>> = {
   withdrawApproval: '{"reason":"w"}',
   saveCheckpoint: '{"state":1}',
   askApproval: '{"approval":{"name":"n","title":"t","approvers":["user:ann"]}}',
-  waitForSignal: '{"signal":"s"}',
+  wait: '{"signal":"s"}',
   finishRun: '{"status":"SUCCEEDED"}',
 };
 

@@ -97,7 +97,7 @@ describe('a request that decides several approvals', () => {
     const json = { answer: 'approve', approvals: await waiting(scene, ['a', 'b']) };
     const refused = await scene.callApi(PATH, { json, as: bob });
     expect(summary(refused.json)).toEqual(['a: 403 NOT_AN_APPROVER', 'b: 403 NOT_AN_APPROVER']);
-    expect(refused.text).not.toContain('Book it');
+    expect(refused.text).not.toMatch(/Book it|user:ann|desk/);
     for (const run of ['a', 'b']) expect((await scene.operator().approval(run, 'book')).votes).toEqual([]);
   });
 

@@ -54,13 +54,67 @@ describeOnEachStorage('runs over HTTP', (open) => {
     const { callApi } = apiScene(await open());
     const start = (json: object, headers = {}) => callApi('/api/runs', { json: { agent: 'trips', ...json }, headers });
     const key = { 'idempotency-key': 'order 7' };
-    const [first, again] = [await start({}, key), await start({ input: { budget: 2 } }, key)];
+    const [first, again] = [await start({}, key), await start({}, key)];
     expect([first.status, again.status]).toEqual([201, 200]);
     expect(again.json).toMatchObject({ run: first.json.run, isNew: false });
     expect((await start({}, { 'idempotency-key': 'order 8' })).json.run).not.toBe(first.json.run);
     expect([(await start({ id: 'x' })).status, (await start({ id: 'x' })).status]).toEqual([201, 200]);
     const other = await start({ id: 'x', agent: 'others' });
     expect([other.status, other.json.code]).toEqual([409, 'RUN_EXISTS']);
+  });
+
+  it('are not started by another request with a used idempotency key', async () => {
+    const scene = apiScene(await open());
+    const headers = { 'idempotency-key': 'order 7' };
+    const start = (json: object, as = caller()) =>
+      scene.callApi('/api/runs', { json: { agent: 'trips', ...json }, headers, as });
+    const body = { input: { a: 1, b: { c: [1, 2], d: null } }, owner: 'ann', tags: ['x'], timeout: { hours: 1 } };
+    const first = await start(body);
+    expect(first.status).toBe(201);
+    const reordered = { timeout: { hours: 1 }, tags: ['x'], owner: 'ann', input: { b: { d: null, c: [1, 2] }, a: 1 } };
+    expect(await start(reordered)).toMatchObject({ status: 200, json: { run: first.json.run, isNew: false } });
+    for (const [other, as] of [
+      [{ ...body, input: { a: 1, b: { c: [2, 1], d: null } } }],
+      [{ ...body, input: undefined }],
+      [{ ...body, tags: [] }],
+      [{ ...body, agent: 'others' }],
+      [{ ...body, timeout: { hours: 2 } }],
+      [{ ...body, owner: undefined }],
+      [body, caller({ person: 'user:bob' })],
+      [body, caller({ person: 'user:eve', roles: ['starter'] })],
+    ] as const) {
+      const refused = await start(other, as);
+      expect([refused.status, refused.json.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+      expect(refused.text).not.toContain(String(first.json.run));
+    }
+    await scene.settle();
+    expect(await start(body)).toMatchObject({ status: 200, json: { isNew: false } });
+    expect((await start(body, caller({ tenant: 'acme' }))).status).toBe(201);
+    expect((await scene.callApi('/api/runs')).json.runs).toHaveLength(1);
+  });
+
+  it('are started once if other requests use the same idempotency key at the same time', async () => {
+    const { callApi } = apiScene(await open());
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        callApi('/api/runs', { json: { agent: 'trips', input: i % 4 }, headers: { 'idempotency-key': 'k' } }),
+      ),
+    );
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(4).fill(200), 201, ...Array(15).fill(422)]);
+  });
+
+  it('keep their id, with or without an idempotency key', async () => {
+    const { callApi } = apiScene(await open());
+    const start = (json: object, key?: string) =>
+      callApi('/api/runs', {
+        json: { agent: 'trips', id: 'x', ...json },
+        headers: key === undefined ? {} : { 'idempotency-key': key },
+      });
+    expect((await start({ input: 1 }, 'k')).status).toBe(201);
+    expect((await start({ input: 1 }, 'k')).status).toBe(200);
+    expect((await start({ input: 2 }, 'k')).status).toBe(422);
+    expect((await start({ input: 2 })).status).toBe(200);
+    expect((await start({ input: 2 }, 'other')).status).toBe(200);
   });
 
   it('start once for concurrent requests', async () => {
@@ -133,7 +187,12 @@ describeOnEachStorage('runs over HTTP', (open) => {
     expect(await status('b')).toBe('READY');
 
     const { version } = (await callApi('/api/runs/a')).json;
-    expect((await callApi('/api/runs/a/rewind', { json: { version: 2, newKeys: true } })).status).toBe(204);
+    const rewound = await callApi('/api/runs/a/rewind', { json: { version: 2, newKeys: true } });
+    expect([rewound.status, rewound.headers.get('etag'), rewound.json]).toEqual([
+      200,
+      `"${Number(version) + 1}"`,
+      { run: 'a', version: Number(version) + 1, status: 'READY' },
+    ]);
     await settle();
     expect(await status('a')).toBe('WAITING_FOR_APPROVAL');
     const approvals = (await callApi('/api/runs/a/approvals')).json.approvals as { id: string; status: string }[];

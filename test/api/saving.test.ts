@@ -73,7 +73,10 @@ describeOnEachStorage('an agent in another language, over HTTP', (open) => {
     expect(again.map(({ status, json }) => [status, json.version])).toEqual(Array(10).fill([201, 2]));
     const key = { headers: { 'idempotency-key': 'mine' } };
     expect((await save(2, { state: 'a' }, key)).json.version).toBe(3);
-    expect((await save(2, { state: 'b' }, key)).json.version).toBe(3);
+    expect((await save(2, { state: 'a' }, key)).json.version).toBe(3);
+    const other = await save(2, { state: 'b' }, key);
+    expect([other.status, other.json.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+    expect((await save(2, { state: 'b' }, { headers: { 'idempotency-key': 'yours' } })).status).toBe(412);
     const writers = await Promise.all(Array.from({ length: 10 }, (_, i) => save(3, { state: i })));
     expect(writers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(412)]);
   });

@@ -30,6 +30,7 @@ const CODES: Readonly<Record<ProblemCode, true>> = {
   ...{
     NOT_AN_APPROVER: true,
     REQUESTER_UNKNOWN: true,
+    IDEMPOTENCY_KEY_REUSED: true,
     NOT_AUTHENTICATED: true,
     NOT_ALLOWED: true,
     ROUTE_NOT_FOUND: true,

@@ -30,7 +30,8 @@ export class SchemaValues {
 
   /** Values of an object schema; fields in `given` are present even if they are optional. */
   object(schema: JsonSchema, given: readonly string[]): fc.Arbitrary<unknown> {
-    const { properties = {}, required = [], ...rest } = resolveSchema(this.#schemas, schema);
+    const { anyOf, properties = {}, required = [], ...rest } = resolveSchema(this.#schemas, schema);
+    if (anyOf) return fc.oneof(...anyOf.map((one) => this.object(one, given)));
     const there = given.filter((name) => Object.hasOwn(properties, name));
     return this.#object({ ...rest, properties, required: [...required, ...there] });
   }

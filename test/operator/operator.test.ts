@@ -39,14 +39,20 @@ describeOnEachStorage('an operator', (open) => {
     });
   });
 
-  it('starts one run per key and agent', async () => {
+  it('starts one run per key', async () => {
     const { operator } = operatorScene(await open());
     const first = await operator.start({ agent: 'trips', input: { budget: 1 }, key: 'order 7' });
-    const again = await operator.start({ agent: 'trips', input: { budget: 2 }, key: 'order 7' });
-    const other = await operator.start({ agent: 'visits', key: 'order 7' });
+    const again = await operator.start({ agent: 'trips', input: { budget: 1 }, key: 'order 7' });
     expect(again).toMatchObject({ run: first.run, isNew: false });
+    const other = await operator.start({ agent: 'trips', input: { budget: 1 }, key: 'order 8' });
     expect(other).toMatchObject({ isNew: true });
-    expect(other.run).not.toBe(first.run);
+    for (const request of [
+      { agent: 'trips', input: { budget: 2 } },
+      { agent: 'visits', input: { budget: 1 } },
+    ])
+      await expect(operator.start({ ...request, key: 'order 7' })).rejects.toMatchObject({
+        code: 'IDEMPOTENCY_KEY_REUSED',
+      });
   });
 
   it('shows states with instances of unknown classes, and their differences', async () => {

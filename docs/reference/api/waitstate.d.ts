@@ -388,6 +388,7 @@ export type ErrorCode =
   | 'APPROVAL_WITHDRAWN'
   | 'APPROVAL_CHANGED'
   | 'NOT_AN_APPROVER'
+  | 'IDEMPOTENCY_KEY_REUSED'
   | 'REQUESTER_UNKNOWN';
 
 export type ErrorScope = 'step' | 'invocation' | 'run';

@@ -54,7 +54,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
         return { status: 200, json: approvalsResponse(await operator.pendingApprovals(pending)) };
       }
       if (!hasRole(caller, DECIDE_ROLES)) throw notAllowed('Only an approver has an inbox. Operators pass `all=true`.');
-      const { by, groups } = answeringAs(caller, person, group);
+      const { by, groups } = answeringAs(caller, person, group, INBOX_FIELDS);
       return { status: 200, json: approvalsResponse(await operator.inbox(by, { groups, ...pending })) };
     },
   }),
@@ -132,6 +132,8 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       name: 'decideApproval',
     },
     summary: 'Decide as the person who calls. Repeating a decision returns what is recorded',
+    description:
+      'The response has the approval after the decision; it is PENDING if more votes are needed. Send the `contentHash` of what the person saw, so that the decision is refused with 409 if something else is shown now. Another decision than the recorded one gets 409, one that is late or withdrawn 410. A person who is not an approver gets 403, which lists the `approvers` if the caller can read runs or decides for others.',
     params: ofApproval,
     body: {
       maxBytes: MAX_DECISION_BYTES,
@@ -197,11 +199,31 @@ export const APPROVAL_ROUTES: readonly Route[] = [
   }),
 ];
 
+/** The fields of a request that name a person and their groups. */
+interface PersonFields {
+  readonly person: string;
+  readonly groups: string;
+}
+
+const DECISION_FIELDS: PersonFields = { person: '/by', groups: '/groups' };
+const INBOX_FIELDS: PersonFields = { person: 'person', groups: 'group' };
+
 /** The person who decides: the caller, or the person whom a caller names who answers for others. */
-export function answeringAs(caller: Caller, person: string | undefined, groups: readonly string[] | undefined) {
+export function answeringAs(
+  caller: Caller,
+  person: string | undefined,
+  groups: readonly string[] | undefined,
+  fields: PersonFields = DECISION_FIELDS,
+) {
   if (person === undefined && groups === undefined) return requireDecider(caller);
+  const given = [...(person === undefined ? [] : [fields.person]), ...(groups === undefined ? [] : [fields.groups])];
+  const names = given.map((field) => `\`${field.replace('/', '')}\``).join(' and ');
   if (!caller.decidesForOthers)
-    throw notAllowed('This caller may not decide for others. Leave out the person and the groups.');
-  if (person === undefined) throw notAllowed('Groups belong to a person. Name the person who decides.');
+    throw notAllowed(`This caller may not decide for others. Leave out ${names}.`, ...given);
+  if (person === undefined)
+    throw notAllowed(
+      `Groups belong to a person. Name the person in \`${fields.person.replace('/', '')}\`, or leave out ${names}.`,
+      ...given,
+    );
   return { by: checkPerson('The person who decides', person), groups: groups ?? [] };
 }

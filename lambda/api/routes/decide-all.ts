@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { omitUndefined } from '../../core/omit-undefined.ts';
+import type { Caller } from '../../http/caller.ts';
 import { MAX_DECIDE_ALL_BYTES } from '../../http/limits.ts';
 import { toProblem } from '../../http/problem.ts';
 import { reportDecisions } from '../../http/report-decisions.ts';
-import { DECIDE_ROLES } from '../../http/roles.ts';
+import { DECIDE_ROLES, seesApprovers } from '../../http/roles.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { type DecideAllResult, MAX_DECIDED_TOGETHER } from '../../runtime/approvals/decide-all.ts';
 import { listedVotes } from '../responses.ts';
@@ -57,13 +58,13 @@ export const DECIDE_ALL_ROUTE: Route = route({
       ...omitUndefined({ comment: given.comment }),
     });
     reportDecisions(api.telemetry, results);
-    return { status: 200, json: { results: results.map(toResponse) } };
+    return { status: 200, json: { results: results.map((result) => toResponse(caller, result)) } };
   },
 });
 
-const toResponse = ({ run, approval, ...result }: DecideAllResult<ApprovalDocument>): object =>
+const toResponse = (caller: Caller, { run, approval, ...result }: DecideAllResult<ApprovalDocument>): object =>
   'error' in result
-    ? { run, approval, problem: toProblem(result.error) }
+    ? { run, approval, problem: toProblem(result.error, { seesApprovers: seesApprovers(caller) }) }
     : {
         ...{ run, approval, isNew: result.isNew },
         ...{ title: result.view.title, status: result.view.status, votes: listedVotes(result.view) },

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { withoutAgentCode, withTenant } from '../../checkpoints/engine.ts';
+import { type Doc, withoutAgentCode, withTenant } from '../../checkpoints/engine.ts';
 import { ON_TIMEOUT_ACTIONS } from '../../core/approval-request.ts';
-import { isWaitstateError } from '../../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { AppOptions } from '../../http/app-options.ts';
@@ -14,6 +15,7 @@ import type { Operator } from '../../operator/operator.ts';
 import { performAction } from '../../protocol/actions.ts';
 import { type Action, parseRequest } from '../../protocol/request.ts';
 import { MAX_EVENTS } from '../../runtime/invocation/emitted-events.ts';
+import { canonicalJson } from '../../runtime/operations/canonical.ts';
 import { deliverIfReady } from '../../runtime/wake/wake.ts';
 import { MAX_VERSION } from '../../storage/keys.ts';
 import { type Route, route } from '../route.ts';
@@ -44,7 +46,7 @@ const conditionalHeaders = z.strictObject({
     .min(1)
     .max(200)
     .optional()
-    .describe('A repeated key returns what the first request wrote'),
+    .describe('A repeated request with the same key returns what the first one wrote; another request gets 422'),
 });
 
 /** The fields that every saving request accepts. The protocol validates each of them again. */
@@ -145,16 +147,29 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
     summary:
       'Save a checkpoint and suspend the run until a signal arrives, a time has passed, or a child run has ended',
     description: 'Send exactly one of `signal`, `sleep` and `call`.',
-    schema: namedSchema(
+    schema: z.strictObject({
+      ...saveFields,
+      signal: WaitName.optional(),
+      timeout: Duration.optional(),
+      sleep: WaitName.optional(),
+      duration: Duration.optional(),
+      call: Call.optional(),
+    }),
+    described: namedSchema(
       'Wait',
-      z.strictObject({
-        ...saveFields,
-        signal: WaitName.optional().describe('Waits for a signal of this name'),
-        timeout: Duration.optional().describe('How long to wait for the signal'),
-        sleep: WaitName.optional().describe('The name of a sleep, which lasts for `duration`'),
-        duration: Duration.optional(),
-        call: Call.optional(),
-      }),
+      z.union([
+        z.strictObject({
+          ...saveFields,
+          signal: WaitName.describe('Waits for a signal of this name'),
+          timeout: Duration.optional().describe('How long to wait for the signal'),
+        }),
+        z.strictObject({
+          ...saveFields,
+          sleep: WaitName.describe('The name of a sleep'),
+          duration: Duration.describe('How long the sleep lasts'),
+        }),
+        z.strictObject({ ...saveFields, call: Call }),
+      ]),
     ),
   }),
   saveRoute({
@@ -213,18 +228,20 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
 interface SaveRouteSpec extends Pick<Route, 'path' | 'name' | 'summary' | 'description'> {
   readonly action: Action | ((body: z.infer<z.ZodObject>) => Action);
   readonly schema: z.ZodObject;
+  /** How the OpenAPI document describes the body. @default the schema */
+  readonly described?: z.ZodType;
 }
 
-function saveRoute({ action: actionOf, schema, ...spec }: SaveRouteSpec): Route {
+function saveRoute({ action: actionOf, schema, described, ...spec }: SaveRouteSpec): Route {
   return route({
     ...spec,
     method: 'POST',
     access: WORK_ROLES,
     params: runParams,
     headers: conditionalHeaders,
-    body: { schema },
+    body: { schema, ...omitUndefined({ described }) },
     responses: { 201: { description: 'Saved', schema: Saved, headers: ETAG } },
-    problems: [404, 409, 410, 412, 428],
+    problems: [404, 409, 410, 412, 422, 428],
     async handle({ api, operator, caller, params: { run }, headers, body }) {
       const expectedVersion = parseExpectedVersion(headers);
       const given = await body();
@@ -232,7 +249,8 @@ function saveRoute({ action: actionOf, schema, ...spec }: SaveRouteSpec): Route 
       const { agent: called } = Object(given.call) as { readonly agent?: string };
       if (called !== undefined) await checkAgent(api, operator.tenant, called);
       const fields = action === 'save' ? withRequester(caller, expectedVersion, given) : given;
-      const writeId = headers['idempotency-key'];
+      const key = headers['idempotency-key'];
+      const writeId = key === undefined ? undefined : toWriteId(key, action, fields);
       try {
         const saved = await performProtocolAction(api, operator, action, run, {
           ...fields,
@@ -243,11 +261,31 @@ function saveRoute({ action: actionOf, schema, ...spec }: SaveRouteSpec): Route 
         const { version } = saved as { version: number };
         return { status: 201, json: { run, ...saved }, headers: { etag: `"${version}"` } };
       } catch (error) {
-        if (isWaitstateError(error, 'STALE_VERSION')) throw await staleVersionProblem(operator, run, expectedVersion);
-        throw error;
+        if (!isWaitstateError(error, 'STALE_VERSION')) throw error;
+        if (key !== undefined) await checkSameRequest(operator, run, expectedVersion, key);
+        throw await staleVersionProblem(operator, run, expectedVersion);
       }
     },
   });
+}
+
+/** Identifies a save with an idempotency key: by the key, and by what it saves, whatever the order of its fields. */
+const toWriteId = (key: string, action: Action, fields: object): string =>
+  `${keyPrefix(key)}${hashOf(canonicalJson([action, omitUndefined(fields) as Doc]))}`;
+
+const keyPrefix = (key: string): string => `key ${hashOf(key)} `;
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 27);
+
+/** Throws IDEMPOTENCY_KEY_REUSED if another request with the key wrote the checkpoint after the expected version. */
+async function checkSameRequest(operator: Operator, run: string, expected: number, key: string): Promise<void> {
+  const next = expected + 1;
+  const { checkpoints } = await operator.history(run, { from: next, to: next });
+  if (!checkpoints[0]?.writeId.startsWith(keyPrefix(key))) return;
+  throw new WaitstateError(
+    'IDEMPOTENCY_KEY_REUSED',
+    `The idempotency key was used before for another request, which wrote version ${next}. Nothing was saved. Repeat the first request unchanged, or use a new key.`,
+  );
 }
 
 /** Names the person who requests the run in the first save of a run. */

@@ -6,7 +6,7 @@ import { OPERATE_ROLES } from '../../http/roles.ts';
 import type { ForkInput } from '../../operator/operator.ts';
 import { type Route, route } from '../route.ts';
 import { namedSchema } from '../schemas/named.ts';
-import { Cancelled, Forked, RestartPreview, Signalled } from '../schemas/runs.ts';
+import { Cancelled, Forked, RestartPreview, Rewound, Signalled } from '../schemas/runs.ts';
 import { Document, Name, RunId, runParams, Tags, Version } from '../schemas/values.ts';
 import { LOCATION_DESCRIPTION, locationHeader } from './location.ts';
 
@@ -105,14 +105,17 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
         }),
       ),
     },
-    responses: { 204: NO_CONTENT },
+    responses: {
+      200: { description: 'The run at its new version', schema: Rewound, headers: { etag: 'The version, in quotes' } },
+    },
     problems: [404, 409, 410],
     async handle({ operator, params: { run }, body }) {
       const { version, name = '', newKeys, state } = await body();
       if ((version === undefined) === (name === ''))
         throw invalidInput('A rewind', 'sent with either `version` or `name`', 'both or neither');
-      await operator.rewind(run, version ?? { name }, omitUndefined({ newKeys, state: state as Doc | undefined }));
-      return new Response(null, { status: 204 });
+      const options = omitUndefined({ newKeys, state: state as Doc | undefined });
+      const rewound = await operator.rewind(run, version ?? { name }, options);
+      return { status: 200, json: rewound, headers: { etag: `"${rewound.version}"` } };
     },
   }),
 

@@ -32,7 +32,14 @@ export const RUN_ROUTES: readonly Route[] = [
     access: START_ROLES,
     name: 'startRun',
     summary: 'Start a run. A repeated id or Idempotency-Key starts it once',
-    headers: z.strictObject({ 'idempotency-key': z.string().min(1).max(200).optional() }),
+    headers: z.strictObject({
+      'idempotency-key': z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('Starts one run for equal requests of one caller. Another request with the same key gets 422'),
+    }),
     body: {
       schema: namedSchema(
         'Start',
@@ -54,7 +61,7 @@ export const RUN_ROUTES: readonly Route[] = [
       201: { description: 'Started', schema: Started, headers: LOCATION_DESCRIPTION },
       200: { description: 'Started before', schema: Started, headers: LOCATION_DESCRIPTION },
     },
-    problems: [404, 409, 410],
+    problems: [404, 409, 410, 422],
     async handle({ operator, api, caller, headers, body }) {
       const { agent, input, id, owner, requestedBy, tags, retention, timeout } = await body();
       await checkAgent(api, caller.tenant, agent);

@@ -15,5 +15,9 @@ export const ProblemSchema = namedSchema(
       .strictObject({ version: z.int(), status: z.string().optional() })
       .optional()
       .describe('The current version, where another one was expected'),
+    approvers: z
+      .array(z.string())
+      .optional()
+      .describe('Who can decide the approval; only in responses to callers who can read it'),
   }),
 );

@@ -144,6 +144,10 @@ export const RestartPreview = namedSchema(
     replaceableResults: z.array(z.string()).describe('The results that a fork can replace with `toolResults`'),
   }),
 );
+export const Rewound = namedSchema(
+  'Rewound',
+  z.strictObject({ run: z.string(), version: z.int().describe('The version of the rewind'), status: StatusName }),
+);
 export const Cancelled = namedSchema('Cancelled', z.strictObject({ run: z.string(), status: StatusName }));
 export const Signalled = namedSchema('Signalled', z.strictObject({ run: z.string(), isNew: z.boolean() }));
 

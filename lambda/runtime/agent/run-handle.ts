@@ -69,7 +69,9 @@ export function createRunHandle<Result, Signals extends SignalSchemas>(
     async previewRestart(to, { action = 'rewind' } = {}) {
       return (await import('../control/preview-restart.ts')).previewRestart(await runContext(), to, action);
     },
-    rewind: async (to, options) => (await loadRewindAndFork()).rewindRun(runtime, id, to, options),
+    rewind: async (to, options) => {
+      await (await loadRewindAndFork()).rewindRun(runtime, id, to, options);
+    },
     fork: async (options) =>
       createRunHandle(runtime, definition, await (await loadRewindAndFork()).forkRun(runtime, id, options)),
     async approvals() {

@@ -5,6 +5,7 @@ import {
   decodeResults,
   encodeValues,
   type ForkOptions,
+  type LoadedCheckpoint,
   loadCheckpoint,
   retryOnConflict,
   StaleVersionError,
@@ -42,9 +43,9 @@ export async function rewindRun(
   run: string,
   to: CheckpointSelector,
   { newKeys = false, ...edits }: RewindOptions = {},
-): Promise<void> {
+): Promise<LoadedCheckpoint> {
   const at = await runtime.contexts.forRun(run);
-  await retryOnConflict(async () => {
+  return retryOnConflict(async () => {
     const newest = await loadCheckpoint(at);
     const source = await loadCheckpoint(at, to);
     currentState(at, source);
@@ -65,7 +66,7 @@ export async function rewindRun(
       forgetToolResults: true,
     });
     const { step, stepNumber, schema } = source.record.meta;
-    await append(at, toBase(newest), {
+    const rewound = await append(at, toBase(newest), {
       root,
       model: source.model,
       schema,
@@ -87,6 +88,7 @@ export async function rewindRun(
         : error;
     });
     await deliver(runtime, { tenant: at.tenant, run, agent });
+    return rewound;
   });
 }
 

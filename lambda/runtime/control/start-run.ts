@@ -17,6 +17,7 @@ import { hasEnded, type Status } from '../../core/status.ts';
 import { HEAD_KEY } from '../../storage/keys.ts';
 import { deliver, type Runtime } from '../runtime.ts';
 import { NO_WORK, readyWork } from '../wake/work.ts';
+import type { StartRequest } from './start-request.ts';
 
 /** The run to start. */
 export interface StartRunOptions {
@@ -36,6 +37,8 @@ export interface StartRunOptions {
   readonly parentWaits?: boolean;
   /** The caller does not know the schema of the input, so the agent validates it before the run starts. */
   readonly unchecked?: true;
+  /** Recorded with the input, to recognize another request with the same idempotency key. */
+  readonly request?: StartRequest | undefined;
 }
 
 /** A run that was started by this call or an earlier one. */
@@ -49,12 +52,12 @@ export interface StartedRun {
 /** Writes the first checkpoint of a run, which holds only its input, and delivers the run. */
 export async function startRun(runtime: Runtime, options: StartRunOptions): Promise<StartedRun> {
   const { agent, input, id = randomId(), owner, requestedBy, tags, retention, timeoutMs } = options;
-  const { parent, parentWaits, unchecked } = options;
+  const { parent, parentWaits, unchecked, request } = options;
   await checkSaveFields({ agent, owner, requestedBy, tags, retention, parent });
   const at = await runtime.contexts.forRun(id);
   const base = await createBase(at, owner);
   const root = await encodeValues(at, base.cipher, EMPTY_CONTENT, {
-    toolResults: { '@input': { kind: 'input', value: input, ...omitUndefined({ unchecked }) } },
+    toolResults: { '@input': { kind: 'input', value: input, ...omitUndefined({ unchecked, request }) } },
   });
   // Any response tells the time of the storage, by which the run times out and becomes due.
   if (at.records.clockAheadMs() === undefined) await at.records.read(at.partition, [HEAD_KEY]);
@@ -71,6 +74,7 @@ export async function startRun(runtime: Runtime, options: StartRunOptions): Prom
   } catch (error) {
     if (!isWaitstateError(error, 'STALE_VERSION')) throw error;
     const { meta } = await readLiveHead(at);
+    if (request) await (await import('./start-request.ts')).checkSameRequest(at, request);
     if (parentWaits && meta.work?.replyTo !== parent?.run && !hasEnded(meta.status))
       throw new WaitstateError(
         'RUN_EXISTS',

@@ -85,6 +85,8 @@ export interface InputEntry extends EntryBase {
   readonly kind: 'input';
   /** Whether the run was started without the agent's schema, so that the agent has to check the input. */
   readonly unchecked?: true;
+  /** The hashes of the request, if the run was started with an idempotency key. */
+  readonly request?: { readonly key: string; readonly body: string };
 }
 
 /** The result or the error of the run. */

@@ -16,7 +16,7 @@ import { NO_WORK, suspendedWork } from '../wake/work.ts';
 import { checkIsRunning, type RemoteChange, type RemoteSave, saveRemotely } from './save.ts';
 
 /** A wait that the run starts. */
-export interface Wait {
+interface Wait {
   readonly id: string;
   readonly entry: Entry;
   readonly sideWrites?: readonly Write[];
