@@ -151,6 +151,8 @@ class Operations:
         """Returns the recorded result of a step, or runs the step and records its result."""
         journal = self.invocation.journal
         entry = self._enter(kind, id, hash)
+        if undo is not None:
+            self._undos[id] = undo
         if entry is None or not _has_settled(entry):
             entry = yield from self._run_step(
                 {"kind": kind, "id": id, **({"hash": hash} if hash else {}), **(entry or {})},
@@ -164,8 +166,6 @@ class Operations:
         if "error" in entry:
             error = entry["error"]
             raise self._failure(StepFailed(id, error["name"], error["message"], error["code"]))
-        if undo is not None:
-            self._undos[id] = undo
         return decode(journal.results[entry.get("cached", id)])
 
     def _run_step(
@@ -213,8 +213,9 @@ class Operations:
             settled = {**kept, "done": True, **({"undo": True} if is_undoable else {})}
             results = {**journal.record(settled), id: doc}
             fields = {"step": id, "toolResults": results}
-            yield self._save({**fields, "model": encode(dict(model), "model")} if model else fields)
+            # Known before it is saved only here: if the run was cancelled, the result is saved and then undone.
             journal.results[id] = doc
+            yield self._save({**fields, "model": encode(dict(model), "model")} if model else fields)
             return settled
 
     def _failure(self, error: WaitstateError) -> WaitstateError:

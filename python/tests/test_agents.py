@@ -1,0 +1,419 @@
+"""Agents on a real server, executed by a worker in this process."""
+
+import threading
+import unittest
+from datetime import datetime
+from typing import Any, List
+
+from waitstate import AsyncContext, Context, FatalError, RetryPolicy, StepFailed, WaitstateError, agent
+
+from .scene import LossyApi, shared_server, until, working
+
+FAST = RetryPolicy(initial_delay={"milliseconds": 10})
+
+
+class Steps(unittest.TestCase):
+    def test_a_step_runs_once_and_its_result_is_recorded_before_the_agent_sees_it(self) -> None:
+        server, calls, seen = shared_server(), [], []
+
+        @agent(name="once")
+        def once(ctx: Context, input: Any) -> Any:
+            pair = ctx.step("pair", lambda: calls.append("pair") or (1, 2.0))
+            seen.append(server.api.get(f"/api/runs/{ctx.run}/load")["checkpoint"]["toolResults"]["pair"])
+            key = ctx.step("key", lambda step: [step.idempotency_key, step.attempt])
+            ctx.approval("go", title="Go?", approvers=["user:ann"])
+            return {"pair": pair, "key": key, "input": input}
+
+        with working(once):
+            run = server.client.start(once, {"big": 2**70})
+            server.becomes(run, "WAITING_FOR_APPROVAL")
+            server.client.decide(run, "go", "approve", by="user:ann")
+            result = server.client.result(run, timeout={"seconds": 30})
+        self.assertEqual(calls, ["pair"])
+        self.assertEqual(seen, [[1, 2], [1, 2]])
+        self.assertEqual(result["pair"], [1, 2])
+        self.assertEqual(result["input"], {"big": 2**70})
+        self.assertEqual((len(result["key"][0]), result["key"][1]), (32, 1))
+
+    def test_a_failed_step_is_retried_with_the_same_idempotency_key(self) -> None:
+        server, keys = shared_server(), []
+
+        @agent(name="flaky", retry=FAST)
+        def flaky(ctx: Context, input: Any) -> Any:
+            def work(step: Any) -> str:
+                keys.append((step.idempotency_key, step.attempt))
+                if step.attempt < 3:
+                    raise ValueError("not yet")
+                return "done"
+
+            return ctx.step("work", work)
+
+        with working(flaky):
+            run = server.client.start(flaky)
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), "done")
+        self.assertEqual([attempt for _, attempt in keys], [1, 2, 3])
+        self.assertEqual(len({key for key, _ in keys}), 1)
+        labels = [each["labels"] for each in server.client.history(run)]
+        self.assertEqual(sum(each.get("failed") == "work" for each in labels), 2)
+
+    def test_a_step_that_fails_for_good_raises_the_same_error_in_every_replay(self) -> None:
+        server, calls, seen = shared_server(), [], []
+
+        @agent(name="careful")
+        def careful(ctx: Context, input: Any) -> Any:
+            def fails() -> None:
+                calls.append(1)
+                raise FatalError("no such page")
+
+            try:
+                ctx.step("fetch", fails)
+            except StepFailed as error:
+                seen.append((error.error_name, error.error_message, error.code))
+            ctx.approval("go", title="Go?", approvers=["user:ann"])
+            return "went on"
+
+        with working(careful):
+            run = server.client.start(careful)
+            server.becomes(run, "WAITING_FOR_APPROVAL")
+            server.client.decide(run, "go", "approve", by="user:ann")
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), "went on")
+        self.assertEqual(len(calls), 1)
+        self.assertEqual(seen, [("FatalError", "no such page", "STEP_FAILED")] * 2)
+
+    def test_a_retry_of_a_failed_run_resumes_at_the_step_that_failed(self) -> None:
+        server, calls, broken = shared_server(), [], [True]
+
+        @agent(name="fixable", retry=RetryPolicy(max_attempts=1))
+        def fixable(ctx: Context, input: Any) -> Any:
+            ctx.step("first", lambda: calls.append("first"))
+
+            def second() -> str:
+                calls.append("second")
+                if broken[0]:
+                    raise ValueError("broken")
+                return "fixed"
+
+            return ctx.step("second", second)
+
+        with working(fixable):
+            run = server.client.start(fixable)
+            shown = server.becomes(run, "FAILED")
+            self.assertEqual(shown["error"]["message"], 'Step "second" failed: ValueError: broken')
+            broken[0] = False
+            server.client.retry(run)
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), "fixed")
+        self.assertEqual(calls, ["first", "second", "second"])
+
+    def test_a_result_that_cannot_be_stored_fails_the_step_at_once_with_its_path(self) -> None:
+        server = shared_server()
+
+        @agent(name="unstorable")
+        def unstorable(ctx: Context, input: Any) -> Any:
+            return ctx.step("make", lambda: {"made": object()})
+
+        with working(unstorable):
+            shown = server.becomes(server.client.start(unstorable), "FAILED")
+        self.assertEqual(shown["error"]["name"], "UNSUPPORTED_VALUE")
+        self.assertIn('The result of step "make".made cannot be stored', shown["error"]["message"])
+
+    def test_a_lost_response_is_repeated_and_nothing_is_written_twice(self) -> None:
+        server, calls = shared_server(), []
+        api = LossyApi(server)
+
+        @agent(name="lossy")
+        def lossy(ctx: Context, input: Any) -> Any:
+            for number in range(3):
+                ctx.step("work", lambda: calls.append(number))
+            ctx.approval("go", title="Go?", approvers=["user:ann"])
+            return len(calls)
+
+        with working(lossy, api=api):
+            run = server.client.start(lossy)
+            server.becomes(run, "WAITING_FOR_APPROVAL")
+            server.client.decide(run, "go", "approve", by="user:ann")
+            self.assertEqual(server.client.result(run, timeout={"seconds": 60}), 3)
+        self.assertEqual(len(calls), 3)
+        self.assertGreaterEqual(len(api.lost), 6)
+        steps = [each["step"] for each in server.client.history(run) if "step" in each]
+        self.assertEqual(sorted(set(steps)), ["go", "work", "work#2", "work#3"])
+        approvals = server.api.get(f"/api/runs/{run}/approvals")["approvals"]
+        self.assertEqual(len(approvals), 1)
+
+    def test_a_tool_call_is_identified_by_its_call_id_and_can_reuse_a_result(self) -> None:
+        server, calls = shared_server(), []
+
+        @agent(name="tools")
+        def tools(ctx: Context, input: Any) -> Any:
+            def search(args: Any) -> int:
+                calls.append(args["city"])
+                return len(args["city"])
+
+            return [
+                ctx.tool("search", {"city": city}, search, call_id=f"call_{number}", cache=True)
+                for number, city in enumerate(["Rome", "Lisbon", "Rome"])
+            ]
+
+        with working(tools):
+            run = server.client.start(tools)
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), [4, 6, 4])
+        self.assertEqual(calls, ["Rome", "Lisbon"])
+        results = server.api.get(f"/api/runs/{run}/load")["checkpoint"]["toolResults"]
+        self.assertEqual(results["search:call_1"], 6)
+
+
+class Waits(unittest.TestCase):
+    def test_an_approval_suspends_the_run_and_no_code_of_the_agent_can_catch_that(self) -> None:
+        server, caught = shared_server(), []
+
+        @agent(name="greedy")
+        def greedy(ctx: Context, input: Any) -> Any:
+            try:
+                decision = ctx.approval("go", title="Go?", approvers=["user:ann"], show={"amount": 30})
+            except Exception as error:
+                caught.append(error)
+                return "caught"
+            except BaseException:
+                try:
+                    ctx.step("after", lambda: caught.append("step"))
+                except:  # noqa: E722
+                    pass
+                return "swallowed"
+            return [decision.approved, decision.by, decision.comment, isinstance(decision.at, datetime)]
+
+        with working(greedy):
+            run = server.client.start(greedy)
+            server.becomes(run, "WAITING_FOR_APPROVAL")
+            server.client.decide(run, "go", "reject", by="user:ann", comment="Too much.")
+            result = server.client.result(run, timeout={"seconds": 30})
+        self.assertEqual(result, [False, ["user:ann"], "Too much.", True])
+        self.assertEqual(caught, [])
+
+    def test_an_approval_is_requested_again_when_the_facts_have_changed(self) -> None:
+        server, prices = shared_server(), [1500, 1500]
+
+        @agent(name="travel")
+        def travel(ctx: Context, input: Any) -> Any:
+            decision = ctx.approval(
+                "book",
+                title=lambda facts: f"Book for {facts['price']}?",
+                approvers=["user:ann"],
+                facts={"price": 1200},
+                recheck=lambda: {"price": prices.pop()},
+            )
+            return [decision.approved, decision.facts, decision.request_count]
+
+        with working(travel):
+            run = server.client.start(travel)
+            server.becomes(run, "WAITING_FOR_APPROVAL")
+            server.client.decide(run, "book", "approve", by="user:ann")
+            until("a second request", lambda: len(server.api.get(f"/api/runs/{run}/approvals")["approvals"]) == 2)
+            server.client.decide(run, "book#2", "approve", by="user:ann")
+            result = server.client.result(run, timeout={"seconds": 30})
+        self.assertEqual(result, [True, {"price": 1500}, 2])
+
+    def test_signals_are_received_once_and_in_order_and_a_wait_can_time_out(self) -> None:
+        server = shared_server()
+
+        @agent(name="chat")
+        def chat(ctx: Context, input: Any) -> Any:
+            texts = [ctx.wait_for_signal("message") for _ in range(3)]
+            return texts + [ctx.wait_for_signal("never", timeout={"milliseconds": 50})]
+
+        with working(chat):
+            run = server.client.start(chat)
+            server.becomes(run, "WAITING_FOR_SIGNAL")
+            for text in ("one", "two", "three"):
+                server.client.signal(run, "message", text)
+            result = server.client.result(run, timeout={"seconds": 30})
+        self.assertEqual(result, ["one", "two", "three", None])
+
+
+class Replays(unittest.TestCase):
+    def test_code_that_does_not_match_the_journal_fails_the_run_and_a_retry_with_fixed_code_continues(self) -> None:
+        server, names, caught = shared_server(), ["first", "renamed", "first"], []
+
+        @agent(name="renamed")
+        def renamed(ctx: Context, input: Any) -> Any:
+            try:
+                ctx.step(names.pop(0), lambda: 1)
+            except Exception as error:
+                caught.append(error)
+            ctx.approval("go", title="Go?", approvers=["user:ann"])
+            return "done"
+
+        with working(renamed):
+            run = server.client.start(renamed)
+            server.becomes(run, "WAITING_FOR_APPROVAL")
+            server.client.decide(run, "go", "approve", by="user:ann")
+            shown = server.becomes(run, "FAILED")
+            self.assertEqual(shown["error"]["name"], "STEP_MISMATCH")
+            self.assertIn('The code calls step "renamed", but step "first" is recorded there', shown["error"]["message"])
+            server.client.retry(run)
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), "done")
+        self.assertEqual(caught, [])
+
+    def test_state_time_and_random_values_are_the_same_in_a_replay(self) -> None:
+        server, seen = shared_server(), []
+
+        @agent(name="stateful", state=lambda input: {"count": input})
+        def stateful(ctx: Context, input: Any) -> Any:
+            before = [ctx.state["count"], ctx.random(), ctx.uuid(), ctx.now()]
+            ctx.update(lambda draft: draft.update(count=draft["count"] + 1))
+            before.append(ctx.state["count"])
+            seen.append(before)
+            ctx.approval("go", title="Go?", approvers=["user:ann"])
+            ctx.update(lambda draft: {"count": draft["count"] * 10})
+            ctx.checkpoint("end")
+            return ctx.state
+
+        with working(stateful):
+            run = server.client.start(stateful, 4)
+            server.becomes(run, "WAITING_FOR_APPROVAL")
+            self.assertEqual(server.api.get(f"/api/runs/{run}/load")["checkpoint"]["state"], {"count": 5})
+            server.client.decide(run, "go", "approve", by="user:ann")
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), {"count": 50})
+        self.assertEqual(len(seen), 2)
+        self.assertEqual(seen[0], seen[1])
+        self.assertEqual((seen[0][0], seen[0][4]), (4, 5))
+        named = server.api.get(f"/api/runs/{run}/load", {"name": "end"})
+        self.assertEqual(named["checkpoint"]["state"], {"count": 50})
+
+    def test_an_operation_inside_a_step_is_refused(self) -> None:
+        server = shared_server()
+
+        @agent(name="nested")
+        def nested(ctx: Context, input: Any) -> Any:
+            return ctx.step("outer", lambda: ctx.step("inner", lambda: 1))
+
+        with working(nested):
+            shown = server.becomes(server.client.start(nested), "FAILED")
+        self.assertEqual(shown["error"]["name"], "AGENT_MISUSED")
+        self.assertIn('calls ctx.step("inner") while ctx.step("outer") is not complete', shown["error"]["message"])
+
+    def test_an_async_agent_awaits_its_operations(self) -> None:
+        server, calls = shared_server(), []
+
+        @agent(name="async")
+        async def coroutine(ctx: AsyncContext, input: Any) -> Any:
+            import asyncio
+
+            async def work() -> str:
+                calls.append("work")
+                await asyncio.sleep(0.01)
+                return "worked"
+
+            worked = await ctx.step("work", work)
+            plain = await ctx.step("plain", lambda: "plain")
+            decision = await ctx.approval("go", title="Go?", approvers=["user:ann"])
+            return [worked, plain, decision.approved]
+
+        with working(coroutine):
+            run = server.client.start(coroutine)
+            server.becomes(run, "WAITING_FOR_APPROVAL")
+            server.client.decide(run, "go", "approve", by="user:ann")
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), ["worked", "plain", True])
+        self.assertEqual(calls, ["work"])
+
+    def test_concurrent_operations_of_an_async_agent_are_refused(self) -> None:
+        server = shared_server()
+
+        @agent(name="gather")
+        async def gather(ctx: AsyncContext, input: Any) -> Any:
+            import asyncio
+
+            async def work() -> None:
+                await asyncio.sleep(0.01)
+
+            await asyncio.gather(ctx.step("a", work), ctx.step("b", work))
+
+        with working(gather):
+            shown = server.becomes(server.client.start(gather), "FAILED")
+        self.assertEqual(shown["error"]["name"], "AGENT_MISUSED")
+
+
+class Ends(unittest.TestCase):
+    def test_a_failed_run_undoes_its_completed_steps_newest_first_and_a_retry_runs_them_again(self) -> None:
+        server, effects, broken = shared_server(), [], [True]
+
+        @agent(name="saga")
+        def saga(ctx: Context, input: Any) -> Any:
+            for name in ("flight", "hotel"):
+                ctx.step(
+                    name,
+                    lambda step: effects.append((f"book {name}", step.idempotency_key)) or name,
+                    undo=lambda result: effects.append((f"cancel {result}", None)),
+                )
+            if broken[0]:
+                raise ValueError("no car")
+            return "booked"
+
+        with working(saga):
+            run = server.client.start(saga)
+            shown = server.becomes(run, "FAILED")
+            self.assertEqual(shown["error"]["message"], "no car")
+            names = [name for name, _ in effects]
+            self.assertEqual(names, ["book flight", "book hotel", "cancel hotel", "cancel flight"])
+            broken[0] = False
+            server.client.retry(run)
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), "booked")
+        self.assertEqual([name for name, _ in effects][4:], ["book flight", "book hotel"])
+        self.assertNotEqual(effects[0][1], effects[4][1])
+
+    def test_a_cancelled_run_records_the_result_of_its_current_step_and_undoes_it(self) -> None:
+        server, effects = shared_server(), []
+        started, cancelled = threading.Event(), threading.Event()
+
+        @agent(name="cancelled")
+        def long(ctx: Context, input: Any) -> Any:
+            def book() -> str:
+                started.set()
+                cancelled.wait(30)
+                effects.append("book")
+                return "seat 1"
+
+            ctx.step("book", book, undo=lambda seat: effects.append(f"cancel {seat}"))
+            ctx.step("pay", lambda: effects.append("pay"))
+
+        with working(long):
+            run = server.client.start(long)
+            started.wait(30)
+            server.client.cancel(run)
+            cancelled.set()
+            server.becomes(run, "CANCELLED")
+        self.assertEqual(effects, ["book", "cancel seat 1"])
+
+    def test_a_cancelled_run_that_waits_is_undone_by_a_new_invocation(self) -> None:
+        server, effects = shared_server(), []
+
+        @agent(name="cancelled-while-waiting")
+        def waits(ctx: Context, input: Any) -> Any:
+            ctx.step("book", lambda: effects.append("book"), undo=lambda: effects.append("cancel"))
+            ctx.wait_for_signal("go")
+
+        with working(waits):
+            run = server.client.start(waits)
+            server.becomes(run, "WAITING_FOR_SIGNAL")
+            server.client.cancel(run)
+            server.becomes(run, "CANCELLED")
+        self.assertEqual(effects, ["book", "cancel"])
+
+    def test_an_exception_of_the_agent_fails_the_run_with_its_name_and_message(self) -> None:
+        server = shared_server()
+
+        @agent(name="fails")
+        def fails(ctx: Context, input: Any) -> Any:
+            raise KeyError("amount")
+
+        with working(fails):
+            run = server.client.start(fails)
+            shown = server.becomes(run, "FAILED")
+            self.assertEqual((shown["error"]["name"], shown["error"]["message"]), ("KeyError", "'amount'"))
+            with self.assertRaises(WaitstateError) as raised:
+                server.client.result(run)
+        self.assertEqual(raised.exception.code, "RUN_FAILED")
+
+
+
+
+if __name__ == "__main__":
+    unittest.main()
