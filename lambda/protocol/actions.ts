@@ -193,6 +193,7 @@ interface SaveFields
     Pick<StartFields, 'owner' | 'requestedBy' | 'tags' | 'retention'> {
   readonly stateFrom?: { readonly upload: string };
   readonly events?: readonly unknown[];
+  readonly undoable?: readonly string[];
   readonly status?: 'RUNNING' | 'READY';
 }
 
@@ -209,12 +210,12 @@ interface FinishFields {
 /** The content of a save as values; tool results have the form of journal entries. */
 async function toRemoteSave(at: RunContext, { fields, writeId }: CheckpointRequest): Promise<RemoteSave> {
   const { expectedVersion, step, forgetToolResults, name, moveName, labels, model, agent } = fields as SaveFields;
-  const { state, stateFrom, toolResults, events } = fields as SaveFields;
+  const { state, stateFrom, toolResults, undoable, events } = fields as SaveFields;
   const doc = stateFrom ? await readUpload(at, stateFrom.upload) : state;
   const results = await Promise.all(
     Object.entries(toolResults ?? {}).map(async ([id, result]) => {
       const value = await decodeRemoteValue(at, `toolResults[${JSON.stringify(id)}]`, result);
-      return [id, { kind: 'tool', value }] as const;
+      return [id, { kind: 'tool', value, ...(undoable?.includes(id) && { undo: true }) }] as const;
     }),
   );
   return {

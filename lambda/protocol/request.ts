@@ -68,6 +68,7 @@ const SAVE_FIELDS: Fields = {
   },
   step: text(1000),
   toolResults: TOOL_RESULTS,
+  undoable: texts,
   forgetToolResults: {
     expected: 'true or a list of call ids',
     fits: (value) =>

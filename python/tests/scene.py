@@ -152,11 +152,16 @@ def shared_server() -> Server:
 @contextmanager
 def working(*agents: Agent, api: Optional[Api] = None, **options: Any) -> Iterator[Worker]:
     """A worker in this process that executes runs of the shared server."""
-    worker = Worker({each.name: each for each in agents}, api or shared_server().api, **{"wait": {"seconds": 2}, **options})
+    worker = Worker(
+        {each.name: each for each in agents}, api or shared_server().api, **{"wait": {"seconds": 2}, **options}
+    )
     worker.start()
     names = {each.name for each in agents}
     # The server knows an agent once a worker has asked for its runs.
-    until("the agents are known", lambda: names <= {each["name"] for each in shared_server().api.get("/api/agents")["agents"]})
+    until(
+        "the agents are known",
+        lambda: names <= {each["name"] for each in shared_server().api.get("/api/agents")["agents"]},
+    )
     try:
         yield worker
     finally:

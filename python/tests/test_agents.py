@@ -2,8 +2,9 @@
 
 import threading
 import unittest
+import unittest.mock
 from datetime import datetime
-from typing import Any, List
+from typing import Any
 
 from waitstate import AsyncContext, Context, FatalError, RetryPolicy, StepFailed, WaitstateError, agent
 
@@ -227,6 +228,109 @@ class Waits(unittest.TestCase):
             result = server.client.result(run, timeout={"seconds": 30})
         self.assertEqual(result, ["one", "two", "three", None])
 
+    def test_a_short_sleep_stays_in_the_process_and_a_long_one_suspends_the_run(self) -> None:
+        server, calls = shared_server(), []
+
+        @agent(name="sleeper")
+        def sleeper(ctx: Context, input: Any) -> Any:
+            calls.append("called")
+            for _ in range(2):
+                ctx.sleep("nap", {"milliseconds": 20})
+            for _ in range(input):
+                ctx.sleep("night", {"hours": 8})
+            return "awake"
+
+        with working(sleeper):
+            self.assertEqual(server.client.result(server.client.start(sleeper, 0), timeout={"seconds": 30}), "awake")
+            self.assertEqual(calls, ["called"])
+            run = server.client.start(sleeper, 1)
+            shown = server.becomes(run, "SLEEPING")
+        until_text = server.client.history(run)[0]["labels"]["waits"]
+        self.assertEqual(until_text, "sleep night")
+        self.assertNotIn("lease", shown)
+
+    def test_a_suspended_sleep_ends_after_its_time(self) -> None:
+        server, calls = shared_server(), []
+
+        @agent(name="short-sleeper")
+        def sleeper(ctx: Context, input: Any) -> Any:
+            calls.append("called")
+            for _ in range(2):
+                ctx.sleep("nap", {"milliseconds": 300})
+            return "awake"
+
+        # As if the invocation had little time left, so that even short sleeps suspend the run.
+        with unittest.mock.patch("waitstate.operations._MAX_IN_PROCESS_WAIT_MS", 10), working(sleeper):
+            run = server.client.start(sleeper)
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), "awake")
+        self.assertEqual(len(calls), 3)
+
+    def test_a_long_delay_of_a_retry_suspends_the_run(self) -> None:
+        server, attempts = shared_server(), []
+
+        @agent(name="patient", retry=RetryPolicy(initial_delay={"milliseconds": 300}))
+        def patient(ctx: Context, input: Any) -> Any:
+            def work(step: Any) -> str:
+                attempts.append(step.attempt)
+                if step.attempt < 3:
+                    raise ValueError("not yet")
+                return "done"
+
+            return ctx.step("work", work)
+
+        with unittest.mock.patch("waitstate.operations._MAX_IN_PROCESS_WAIT_MS", 10), working(patient):
+            run = server.client.start(patient)
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), "done")
+        self.assertEqual(attempts, [1, 2, 3])
+        statuses = [each["status"] for each in server.client.history(run)]
+        self.assertEqual(statuses.count("SLEEPING"), 2)
+
+    def test_a_child_run_returns_its_result_or_raises_its_failure(self) -> None:
+        server, seen = shared_server(), []
+
+        @agent(name="child")
+        def child(ctx: Context, input: Any) -> Any:
+            if input == 2:
+                raise ValueError("two")
+            return input * 10
+
+        @agent(name="parent")
+        def parent(ctx: Context, input: Any) -> Any:
+            results = []
+            for number in range(3):
+                try:
+                    results.append(ctx.call(child, number))
+                except WaitstateError as error:
+                    seen.append(error.code)
+                    results.append(str(error))
+            return results
+
+        with working(parent, child):
+            run = server.client.start(parent, id="parent-1")
+            result = server.client.result(run, timeout={"seconds": 30})
+        self.assertEqual(result, [0, 10, 'Child run "parent-1.child#3" failed: ValueError: two'])
+        self.assertEqual(seen, ["RUN_FAILED"])
+
+    def test_events_are_recorded_once(self) -> None:
+        server = shared_server()
+
+        @agent(name="emitter")
+        def emitter(ctx: Context, input: Any) -> Any:
+            ctx.emit({"progress": 0})
+            ctx.step("work", lambda step: step.emit({"progress": 50}))
+            ctx.emit({"progress": 90})
+            ctx.approval("go", title="Go?", approvers=["user:ann"])
+            ctx.emit({"progress": 100})
+
+        with working(emitter):
+            run = server.client.start(emitter)
+            server.becomes(run, "WAITING_FOR_APPROVAL")
+            server.client.decide(run, "go", "approve", by="user:ann")
+            server.client.result(run, timeout={"seconds": 30})
+        events = server.api.get(f"/api/runs/{run}/events")["events"]
+        emitted = [each["data"]["progress"] for each in events if each["type"] == "event"]
+        self.assertEqual(emitted, [0, 50, 90, 100], events)
+
 
 class Replays(unittest.TestCase):
     def test_code_that_does_not_match_the_journal_fails_the_run_and_a_retry_with_fixed_code_continues(self) -> None:
@@ -247,7 +351,9 @@ class Replays(unittest.TestCase):
             server.client.decide(run, "go", "approve", by="user:ann")
             shown = server.becomes(run, "FAILED")
             self.assertEqual(shown["error"]["name"], "STEP_MISMATCH")
-            self.assertIn('The code calls step "renamed", but step "first" is recorded there', shown["error"]["message"])
+            self.assertIn(
+                'The code calls step "renamed", but step "first" is recorded there', shown["error"]["message"]
+            )
             server.client.retry(run)
             self.assertEqual(server.client.result(run, timeout={"seconds": 30}), "done")
         self.assertEqual(caught, [])
@@ -411,8 +517,6 @@ class Ends(unittest.TestCase):
             with self.assertRaises(WaitstateError) as raised:
                 server.client.result(run)
         self.assertEqual(raised.exception.code, "RUN_FAILED")
-
-
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ _ENDED = {"SUCCEEDED", "FAILED", "CANCELLED"}
 class Client:
     """Controls runs from any program; by default those of the local server."""
 
-    def __init__(self, url: Optional[str] = None, key: Optional[str] = None, auth: Optional[Authenticate] = None) -> None:
+    def __init__(
+        self, url: Optional[str] = None, key: Optional[str] = None, auth: Optional[Authenticate] = None
+    ) -> None:
         self.api = Api(url, key, auth)
 
     def start(

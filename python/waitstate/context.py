@@ -25,7 +25,8 @@ class Context(ContextBase):
 
     def _run(self, what: str, operation: Operation[T]) -> T:
         with self._operations.entered(what):
-            return run_sync(operation)
+            result: T = run_sync(operation)
+            return result
 
     def step(
         self,
@@ -40,7 +41,8 @@ class Context(ContextBase):
     ) -> T:
         """Runs a function and records its result; a replay returns the recorded result without running it again."""
         options = {"retry": retry, "at_most_once": at_most_once, "undo": undo, "model": model}
-        return self._run(f'ctx.step("{name}")', self._step(name, work, key, **options))
+        result: T = self._run(f'ctx.step("{name}")', self._step(name, work, key, **options))
+        return result
 
     def tool(
         self,
@@ -57,7 +59,8 @@ class Context(ContextBase):
     ) -> T:
         """Runs a tool call of a model as a step; `call_id` is the id that the model gave the call."""
         options = {"retry": retry, "at_most_once": at_most_once, "undo": undo, "model": model, "cache": cache}
-        return self._run(f'ctx.tool("{name}")', self._tool(name, args, work, call_id, **options))
+        result: T = self._run(f'ctx.tool("{name}")', self._tool(name, args, work, call_id, **options))
+        return result
 
     def approval(
         self,
@@ -114,7 +117,7 @@ class Context(ContextBase):
         return self._run(f'ctx.call("{name}")', self._call(agent, input, key, id))
 
     def update(self, edit: Callable[[Any], Any]) -> Any:
-        """Changes the state and returns the new one; `edit` changes the draft that it gets, or returns another state."""
+        """Changes the state and returns it; `edit` changes the draft that it gets, or returns another state."""
         return self._run("ctx.update()", self._operations.update(edit))
 
     def now(self) -> datetime:
@@ -131,7 +134,8 @@ class AsyncContext(ContextBase):
 
     async def _run(self, what: str, operation: Operation[T]) -> T:
         with self._operations.entered(what):
-            return await run_async(operation)
+            result: T = await run_async(operation)
+            return result
 
     async def step(
         self,
@@ -151,7 +155,8 @@ class AsyncContext(ContextBase):
     ) -> T:
         """Runs a function and records its result; a replay returns the recorded result without running it again."""
         options = {"retry": retry, "at_most_once": at_most_once, "undo": undo, "model": model}
-        return await self._run(f'ctx.step("{name}")', self._step(name, work, key, **options))
+        result: T = await self._run(f'ctx.step("{name}")', self._step(name, work, key, **options))
+        return result
 
     async def tool(
         self,
@@ -173,7 +178,8 @@ class AsyncContext(ContextBase):
     ) -> T:
         """Runs a tool call of a model as a step; `call_id` is the id that the model gave the call."""
         options = {"retry": retry, "at_most_once": at_most_once, "undo": undo, "model": model, "cache": cache}
-        return await self._run(f'ctx.tool("{name}")', self._tool(name, args, work, call_id, **options))
+        result: T = await self._run(f'ctx.tool("{name}")', self._tool(name, args, work, call_id, **options))
+        return result
 
     async def approval(
         self,
@@ -230,7 +236,7 @@ class AsyncContext(ContextBase):
         return await self._run(f'ctx.call("{name}")', self._call(agent, input, key, id))
 
     async def update(self, edit: Callable[[Any], Any]) -> Any:
-        """Changes the state and returns the new one; `edit` changes the draft that it gets, or returns another state."""
+        """Changes the state and returns it; `edit` changes the draft that it gets, or returns another state."""
         return await self._run("ctx.update()", self._operations.update(edit))
 
     async def now(self) -> datetime:

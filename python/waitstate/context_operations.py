@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import uuid
+from functools import partial
 from typing import Any, Callable, Mapping, Optional, Union
 
 from .agent import Agent
@@ -112,8 +113,7 @@ class ContextBase:
             decision = to_decision(item, facts, count)
             if not decision.approved or recheck is None:
                 return decision
-            read = recheck
-            now = yield from operations.step("step", f"{id}/recheck{count}", lambda _: read())
+            now = yield from operations.step("step", f"{id}/recheck{count}", partial(call_with, recheck))
             if same(facts, now) if same else facts == now:
                 return decision
             facts = now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any, Callable, Generator, TypeVar
+from typing import Any, Callable, Generator, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ def run_sync(operation: Operation[T]) -> T:
             else:
                 effect = operation.send(value)
     except StopIteration as stop:
-        return stop.value
+        return cast(T, stop.value)
 
 
 async def run_async(operation: Operation[T]) -> T:
@@ -48,7 +48,7 @@ async def run_async(operation: Operation[T]) -> T:
             else:
                 effect = operation.send(value)
     except StopIteration as stop:
-        return stop.value
+        return cast(T, stop.value)
 
 
 async def _call_async(effect: Effect) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from .agent import Agent
 from .context import AsyncContext, Context
 from .errors import WaitstateError
-from .interruptions import Ending, Interruption, Lost, Refused, Suspended, Yielded
+from .interruptions import Ending, Interruption, Lost, Refused, Suspended, Unreachable, Yielded
 from .invocation import Invocation
 from .operations import Operations
 from .values import encode
@@ -31,6 +31,8 @@ def execute(agents: Mapping[str, Agent], invocation: Invocation) -> Outcome:
         return _execute(agent, invocation)
     except Lost:
         return "lost"
+    except Unreachable as unreachable:
+        raise unreachable.error from None
 
 
 def _execute(agent: Agent, invocation: Invocation) -> Outcome:
@@ -66,7 +68,8 @@ def _run(agent: Agent, operations: Operations, invocation: Invocation) -> Any:
     if agent.is_async:
         import asyncio
 
-        return asyncio.run(agent.run(AsyncContext(operations), given))
+        coroutine: Any = agent.run(AsyncContext(operations), given)
+        return asyncio.run(coroutine)
     return agent.run(Context(operations), given)
 
 

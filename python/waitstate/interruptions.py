@@ -25,6 +25,14 @@ class Ending(Interruption):
     """The run was cancelled or timed out."""
 
 
+class Unreachable(Interruption):
+    """Waitstate cannot be reached, so nothing can be recorded; the run is delivered again."""
+
+    def __init__(self, error: WaitstateError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
 class Refused(Interruption):
     """The code does not match the journal, or uses the context incorrectly; the run fails with this error."""
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Dict, List, Mapping, Optional
 
 from .errors import StaleVersionError, WaitstateError
-from .interruptions import Ending, Lost
+from .interruptions import Ending, Lost, Unreachable
 from .journal import Journal
 from .transport import Transport
 from .values import decode
@@ -30,6 +30,11 @@ _LOST_CODES = frozenset(
         "RUN_ENDED",
         "TRANSITION_REFUSED",
     }
+)
+
+#: These mean that the request itself is wrong or too large. Sent again, it would be refused again.
+REFUSED_CODES = frozenset(
+    {"INVALID_INPUT", "TOO_LARGE", "RECORD_TOO_LARGE", "UNSUPPORTED_VALUE", "AGENT_NOT_FOUND", "REQUESTER_UNKNOWN"}
 )
 
 
@@ -82,11 +87,14 @@ class Invocation:
     def refresh(self) -> None:
         """Loads what happened outside of the agent; the journal stays as it is."""
         journal, stored_state = self.journal, self.stored_state
-        self.reload()
+        try:
+            self.reload()
+        except WaitstateError as error:
+            raise (Lost(error.message) if error.code in _LOST_CODES else Unreachable(error)) from error
         self.journal, self.stored_state = journal, stored_state
 
     def write(self, action: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
-        """Writes the next checkpoint. Raises Lost if another process has the run, Ending if it was ended from outside."""
+        """Writes the next checkpoint. Raises Lost if another process has the run, Ending if it was cancelled."""
         try:
             return self._write(action, fields)
         except StaleVersionError as error:
@@ -95,7 +103,7 @@ class Invocation:
         except WaitstateError as error:
             if error.code in _LOST_CODES:
                 raise Lost(f"{error.code}: {error.message}") from error
-            raise
+            raise (error if error.code in REFUSED_CODES else Unreachable(error)) from error
         # The run was cancelled: a result that arrives now is recorded, so that it can be undone.
         self.refresh()
         if action == "save" and fields.get("toolResults") and "status" not in fields:

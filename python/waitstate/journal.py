@@ -93,7 +93,7 @@ def mismatch(called: str, recorded: str) -> WaitstateError:
         "STEP_MISMATCH",
         f"{called}, but {recorded}: the code does not match the journal of the run. Nothing was run or undone. "
         "Usual causes: random numbers, the time, a request or another read outside a step, or changed code. Use "
-        "ctx.random(), ctx.now() and ctx.step() instead, or deploy code that matches. Then retry the run, or rewind it.",
+        "ctx.random(), ctx.now() and ctx.step() instead, or deploy code that matches. Then retry or rewind the run.",
     )
 
 

@@ -7,6 +7,7 @@ import re
 import time
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from .durations import Duration, to_milliseconds, to_wire
@@ -16,7 +17,7 @@ from .interruptions import Ending, Interruption, Lost, Refused, Suspended, Yield
 from .invocation import Invocation
 from .journal import Entry
 from .retry import RetryPolicy
-from .step_context import StepContext
+from .step_context import StepContext, check_event
 from .values import as_recorded, decode, encode
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class Operations:
             raise self.interrupt(
                 Refused(
                     agent_misused(
-                        f"The code calls {what} while {self._current} is not complete. Operations run one at a time, and "
-                        "never inside a step: move the call out of the step, and await each operation before the next."
+                        f"The code calls {what} while {self._current} is not complete. Operations run one at a "
+                        "time, and never inside a step: move the call out of the step, and await each operation before the next."
                     )
                 )
             )
@@ -131,7 +132,8 @@ class Operations:
 
     def finish(self, fields: Mapping[str, Any]) -> Dict[str, Any]:
         """Ends the run."""
-        return self._save(fields, "finish").call()
+        response: Dict[str, Any] = self._save(fields, "finish").call()
+        return response
 
     # Steps and tools
 
@@ -197,7 +199,7 @@ class Operations:
                 yield self._save({"labels": {"note": f"start of {id}"}, "toolResults": journal.record(entry)})
             step = StepContext(self.invocation.idempotency_key(id), failures + 1)
             try:
-                doc = encode((yield Effect(lambda: work(step), is_agent_code=True)), f'The result of step "{id}"')
+                doc = encode((yield Effect(partial(work, step), is_agent_code=True)), f'The result of step "{id}"')
             except Exception as error:
                 self._events += step.take_events()
                 failed = {**entry, "failures": failures + 1}
@@ -209,13 +211,24 @@ class Operations:
                 yield self._save({"labels": {"failed": id}, "toolResults": journal.record(entry)})
                 continue
             self._events += step.take_events()
-            kept = {name: entry[name] for name in ("kind", "id", "hash") if name in entry}
-            settled = {**kept, "done": True, **({"undo": True} if is_undoable else {})}
+            settled: Entry = {name: entry[name] for name in ("kind", "id", "hash") if name in entry}
+            settled["done"] = True
+            if is_undoable:
+                settled["undo"] = True
             results = {**journal.record(settled), id: doc}
-            fields = {"step": id, "toolResults": results}
+            fields: Dict[str, Any] = {"step": id, "toolResults": results}
+            if is_undoable:
+                fields["undoable"] = [id]
             # Known before it is saved only here: if the run was cancelled, the result is saved and then undone.
             journal.results[id] = doc
-            yield self._save({**fields, "model": encode(dict(model), "model")} if model else fields)
+            if model:
+                fields["model"] = encode(dict(model), "model")
+            try:
+                yield self._save(fields)
+            except WaitstateError as error:  # The result is too large, for example.
+                journal.results.pop(id)
+                self._events = []
+                return (yield from self._fail_step(entry, error))
             return settled
 
     def _failure(self, error: WaitstateError) -> WaitstateError:
@@ -225,8 +238,8 @@ class Operations:
     def _fail_step(self, entry: Entry, error: Exception) -> Operation[Entry]:
         code = error.code if isinstance(error, WaitstateError) else "STEP_FAILED"
         recorded = {"name": type(error).__name__, "message": _text_of(error)[:2000], "code": code}
-        kept = {name: entry[name] for name in ("kind", "id", "hash", "failures") if name in entry}
-        failed = {**kept, "error": recorded}
+        failed: Entry = {name: entry[name] for name in ("kind", "id", "hash", "failures") if name in entry}
+        failed["error"] = recorded
         fields = {"step": entry["id"], "labels": {"failed": entry["id"]}}
         yield self._save({**fields, "toolResults": self.invocation.journal.record(failed)})
         return failed
@@ -257,8 +270,9 @@ class Operations:
             recorded = journal.record({"kind": "sleep", "id": id, "done": True})
             yield self._save({"labels": {"note": f"sleep {id}"}, "toolResults": recorded})
             return
-        request = {"sleep": id, "duration": {"milliseconds": duration_ms}}
-        yield from self._wait("sleep", id, lambda: _named(self.invocation.sleeps, id), request, "sleep")
+        name = _without_count(id)
+        request = {"sleep": name, "duration": {"milliseconds": duration_ms}}
+        yield from self._wait("sleep", id, lambda: _named(self.invocation.sleeps, name), request, "sleep")
 
     def _fits_in_process(self, wait_ms: float) -> bool:
         remaining_ms = self.invocation.remaining_seconds * 1000
@@ -299,8 +313,10 @@ class Operations:
 
     def call(self, id: str, request: Mapping[str, Any]) -> Operation[Any]:
         """The result of a child run."""
-        found = lambda: _named(self.invocation.calls, id)  # noqa: E731
-        entry = yield from self._wait("call", id, found, {"call": {**request, "name": id}}, "call")
+        name = _without_count(id)
+        entry = yield from self._wait(
+            "call", id, lambda: _named(self.invocation.calls, name), {"call": {**request, "name": name}}, "call"
+        )
         if entry["status"] == "SUCCEEDED":
             return decode(entry.get("result"))
         error = entry.get("error") or {}
@@ -364,7 +380,8 @@ class Operations:
             yield from self._begin()
             entry = {"kind": "now", "id": "now", "value": encode(datetime.now(timezone.utc))}
             yield self._save({"toolResults": self.invocation.journal.record(entry), "labels": {"note": "now"}})
-        return decode(entry["value"])
+        now: datetime = decode(entry["value"])
+        return now
 
     def checkpoint(self, name: str) -> Operation[None]:
         """Saves a checkpoint with a name."""
@@ -376,6 +393,7 @@ class Operations:
     def emit(self, event: Any) -> None:
         """Adds an event to the next checkpoint. A replay does not emit it again."""
         if self._interruption is None and not self.invocation.journal.is_replaying:
+            check_event(event, self._events)
             self._events.append(event)
 
     def derive(self, kind: str) -> str:
@@ -406,7 +424,7 @@ class Operations:
         while True:
             try:
                 step = StepContext(self.invocation.idempotency_key(f"{id}/undo"), failures + 1)
-                self.agent.call_function(lambda: undo(result, step))
+                self.agent.call_function(partial(undo, result, step))
                 break
             except Exception as error:
                 failures += 1
@@ -437,6 +455,11 @@ def _named(items: List[Mapping[str, Any]], name: str) -> List[Mapping[str, Any]]
     return [item for item in items if item["name"] == name]
 
 
+def _without_count(id: str) -> str:
+    """The name of a wait: the second sleep of a name has the same."""
+    return re.sub(r"#\d+$", "", id)
+
+
 def _text_of(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
@@ -444,6 +467,6 @@ def _text_of(error: BaseException) -> str:
 def _outcome_unknown(id: str) -> WaitstateError:
     return WaitstateError(
         "OUTCOME_UNKNOWN",
-        f'Step "{id}" is `at_most_once` and was started, but the process ended before its result was recorded, so it is '
-        "unknown whether it took effect. Check the service that it calls, then decide how to continue.",
+        f'Step "{id}" is `at_most_once` and was started, but the process ended before its result was recorded, so it '
+        "is unknown whether it took effect. Check the service that it calls, then decide how to continue.",
     )

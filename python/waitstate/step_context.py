@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import Any, Callable, List
 
 from .values import encode
+from .waitstate_error import invalid_input
 
 
 class StepContext:
@@ -20,12 +22,30 @@ class StepContext:
 
     def emit(self, event: Any) -> None:
         """Emits an event of the run; it is recorded with the outcome of this attempt."""
-        self._events.append(encode(event, "The event"))
+        doc = encode(event, "The event")
+        check_event(doc, self._events)
+        self._events.append(doc)
 
     def take_events(self) -> List[Any]:
         """The events that were emitted since the last call."""
         events, self._events = self._events, []
         return events
+
+
+_MAX_EVENT_CHARACTERS = 16 * 1024
+_MAX_EVENTS = 50
+_MAX_TOTAL_CHARACTERS = 30 * 1024
+
+
+def check_event(event: Any, earlier: List[Any]) -> None:
+    """Refuses an event that is too large, or one too many for a checkpoint."""
+    size = len(json.dumps(event))
+    if size > _MAX_EVENT_CHARACTERS:
+        raise invalid_input("An event", f"JSON of at most {_MAX_EVENT_CHARACTERS} characters", f"{size} characters")
+    total = size + sum(len(json.dumps(each)) for each in earlier)
+    if len(earlier) >= _MAX_EVENTS or total > _MAX_TOTAL_CHARACTERS:
+        expected = f"at most {_MAX_EVENTS} with {_MAX_TOTAL_CHARACTERS} characters in a step, and as many between two"
+        raise invalid_input("Events", expected, f"{len(earlier) + 1} events with {total} characters")
 
 
 def call_with(work: Callable[..., Any], *args: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from datetime import datetime, timezone
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Tuple
 
 from .waitstate_error import WaitstateError
 
@@ -51,7 +51,7 @@ def as_recorded(value: Any, path: str = "value") -> Any:
     return decode(encode(value, path))
 
 
-def _encode(value: Any, path: str, outer: tuple) -> Any:
+def _encode(value: Any, path: str, outer: Tuple[Any, ...]) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if type(value) is str:
@@ -99,7 +99,7 @@ def _encode_datetime(value: datetime, path: str) -> Any:
     return {"$": ["date", math.floor(value.timestamp() * 1000)]}
 
 
-def _encode_dict(value: Dict[Any, Any], path: str, inner: tuple) -> Any:
+def _encode_dict(value: Dict[Any, Any], path: str, inner: Tuple[Any, ...]) -> Any:
     if all(type(key) is str for key in value):
         doc = {_text(key, path): _encode(each, f"{path}.{key}", inner) for key, each in value.items()}
         return {"$": ["object", doc]} if "$" in doc else doc
@@ -118,10 +118,12 @@ def _text(value: str, path: str) -> str:
 
 
 def _decode_special(doc: Mapping[str, Any]) -> Any:
-    special = doc["$"]
+    special: Any = doc["$"]
     if isinstance(special, str) and special in _SPECIAL:
         return _SPECIAL[special]
-    kind, *rest = special if isinstance(special, list) and special else [None]
+    if not isinstance(special, list) or not special:
+        return Document(doc)
+    kind, rest = special[0], special[1:]
     if kind == "date":
         return datetime.fromtimestamp(rest[0] / 1000, timezone.utc)
     if kind == "bigint":

@@ -237,4 +237,30 @@ describe('a function with hydrated runs', () => {
     const [stored] = await scene.storage.records.read('acme/q-1', [HEAD_KEY]);
     expect(stored?.lists).not.toHaveProperty('due');
   });
+
+  it('is invoked to undo a result when its run is cancelled while it waits, if the result is undoable', async () => {
+    const scene = await handlerScene();
+    const { cancelRun } = await import('../../lambda/runtime/control/run-control.ts');
+    const { withTenant: contextsFor } = await import('../../lambda/checkpoints/derived-contexts.ts');
+    const runtime = {
+      contexts: contextsFor(scene.contexts, 'acme'),
+      clock: scene.clock,
+      random: () => 0,
+      log: () => {},
+    };
+    for (const [run, undoable, status] of [
+      ['plain', [], 'CANCELLED'],
+      ['undone', ['seat'], 'ENDING'],
+    ] as const) {
+      await started(scene, { run });
+      const toolResults = { seat: 1, other: 2 };
+      await request(scene, 'waitForSignal', { run, expectedVersion: 2, signal: 'go', toolResults, undoable });
+      await cancelRun(runtime, run, '');
+      await scene.flow();
+      expect(await request(scene, 'load', { run })).toMatchObject({ checkpoint: { status, toolResults } });
+    }
+    expect(last(scene)).toMatchObject({ run: 'undone', checkpoint: { version: 5, status: 'ENDING' } });
+    const ended = await request(scene, 'finish', { run: 'undone', expectedVersion: 5, status: 'SUCCEEDED' });
+    expect(ended).toMatchObject({ ok: true, status: 'CANCELLED' });
+  });
 });

@@ -55,6 +55,9 @@ const saveFields = {
   stateFrom: z.strictObject({ upload: z.string() }).optional().describe('A state that was uploaded before'),
   step: z.string().min(1).max(1000).optional(),
   toolResults: z.record(z.string(), Document).optional(),
+  undoable: StringList.optional().describe(
+    'Which of the tool results the agent can undo: if the run is cancelled while it waits, it becomes ENDING for that',
+  ),
   forgetToolResults: z.union([z.literal(true), StringList]).optional(),
   name: Name.optional(),
   moveName: z.boolean().optional(),
