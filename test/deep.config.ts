@@ -13,6 +13,7 @@ export default defineConfig({
       'test/attack/{fuzz,gateway,pages,races}.test.ts',
       'test/faults/{model,processes,races}.test.ts',
       'test/cli/dev/crashes.test.ts',
+      'test/infra/{cdk-synth,nag}.test.ts',
       'test/operator/timeline-page.test.ts',
       'test/console/long-run.test.ts',
       'test/runtime/processes/{killing,racing}.test.ts',

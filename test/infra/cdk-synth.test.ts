@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
 import { cachedFolder } from '../cached-folder.ts';
+import { repeats } from '../deep.ts';
 import { freshFolder } from './template.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -21,6 +22,8 @@ const ISOLATED_ENVIRONMENT = {
   HTTPS_PROXY: 'http://127.0.0.1:9',
   AWS_EC2_METADATA_DISABLED: 'true',
   CDK_DOCKER: join(ROOT, 'no-docker-here'),
+  // schemas.test.ts validates the same template, with the schemas loaded once for several templates.
+  CDK_VALIDATION: repeats('false', 'true'),
 };
 
 interface Manifest {
@@ -31,7 +34,7 @@ interface Manifest {
 /** The output of the command, which fails if anything is wrong with the app or the template. */
 const synthesized = (context: readonly string[]): Promise<string> =>
   cachedFolder({
-    name: 'synthesized',
+    name: repeats('synthesized', 'synthesized-and-validated'),
     sources: ['cdk.json', '{infra,lambda,examples}/**/*.{ts,json}', 'test/infra/cdk-synth.test.ts'],
     make: async (folder) => {
       const args = ['synth', '--quiet', '--output', folder, ...context.flatMap((option) => ['--context', option])];

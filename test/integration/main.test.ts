@@ -66,7 +66,7 @@ async function account(fake: Partial<FakeAws> = {}, options: RehearsalOptions = 
     ...ENVIRONMENT,
     AWS_ENDPOINT_URL: aws.url,
     CDK_DISABLE_CLI_TELEMETRY: 'true',
-    // CDK validates the same template in test/infra/cdk-synth.test.ts, which takes longer than the rest of a synthesis.
+    // CDK takes longer to validate a template than to synthesize it; test/infra/schemas.test.ts validates it too.
     CDK_VALIDATION: 'false',
   };
   return { ...deployed, aws, env, s3, kept };

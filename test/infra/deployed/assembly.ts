@@ -30,7 +30,7 @@ export function synthesize(stacks: Readonly<Record<string, (stack: Stack) => voi
   const app = new App({
     outdir,
     analyticsReporting: false,
-    // cdk-synth.test.ts and nag.test.ts turn it on, and it is slow.
+    // It is slow; schemas.test.ts validates templates, and the deep tests turn it on.
     builtinCloudFormationValidation: false,
     // Functions are identified by their construct paths.
     context: { ...context, 'aws:cdk:enable-path-metadata': true },
