@@ -13,6 +13,8 @@ export type { ApprovalStatus, Approver, VoteAnswer } from './core/approval.ts';
 export type { DelegateInput } from './core/delegation.ts';
 export type { Duration } from './core/duration.ts';
 export { type ErrorCode, type ErrorScope, isWaitstateError, WaitstateError } from './core/errors.ts';
+export type { FieldProblem } from './core/forms/find-problems.ts';
+export type { JsonSchema } from './core/forms/json-schema.ts';
 export type { Status } from './core/status.ts';
 export { type Agent, type AnyAgent, agent, type StartOptions } from './runtime/agent/agent.ts';
 export type { AgentOptions } from './runtime/agent/agent-options.ts';
@@ -46,6 +48,7 @@ export type { AgentDefinition, RunAgent, TurnAgent } from './runtime/definition/
 export { FatalError, RetryableError } from './runtime/definition/agent-errors.ts';
 export type { ApprovalNotification } from './runtime/definition/approval-notification.ts';
 export type { Frozen } from './runtime/definition/frozen.ts';
+export type { Answer, Choice, ChoiceValue, QuestionOptions } from './runtime/definition/question.ts';
 export type { RetryPolicy } from './runtime/definition/retry-policy.ts';
 export type { SignalSchemas } from './runtime/definition/signal-schemas.ts';
 export type { StandardSchema } from './runtime/definition/standard-schema.ts';

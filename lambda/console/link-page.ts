@@ -1,12 +1,16 @@
 import { hasEnded } from '../core/status.ts';
 import { encodePathId } from '../http/path-id.ts';
+import type { ApprovalDocument } from '../operator/approval-document.ts';
 import type { LinkedApproval } from '../operator/operator.ts';
 import { approvalDetails } from './approvals/approval-details.ts';
-import { type DecideFormValues, decideForm } from './approvals/decide-form.ts';
+import { decideForm } from './approvals/decide-form.ts';
+import { decisionProblem } from './approvals/decision-problem.ts';
 import { outcome } from './approvals/outcome.ts';
 import { ownVote, peopleSection } from './approvals/people.ts';
+import type { SubmittedFields } from './approvals/submitted-decision.ts';
+import { isQuestion } from './approvals/words.ts';
 import { type Html, html } from './markup.ts';
-import { notice, type ProblemSummary, problemNotice } from './notice.ts';
+import { notice, type ProblemSummary } from './notice.ts';
 import { page } from './page.ts';
 import { plainText, userText } from './text.ts';
 
@@ -16,7 +20,7 @@ export interface LinkPageOptions {
   /** Why the decision was not accepted. */
   readonly problem?: ProblemSummary | undefined;
   /** The submitted values. */
-  readonly formValues?: DecideFormValues | undefined;
+  readonly formValues?: SubmittedFields | undefined;
   /** Whether the reader has just decided. */
   readonly wasJustDecided?: boolean | undefined;
   readonly now: Date;
@@ -35,22 +39,24 @@ export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
   const path = `/approvals/${encodeURIComponent(token)}`;
   const payloadUrl = (id: string) => `${path}/payloads/${encodePathId(id)}`;
   const mayChange = approval.status === 'PENDING' || !hasEnded(run.status);
+  const people = peopleSection(approval, now);
   return page({
-    title: `${wasJustDecided ? 'Decided: ' : ''}${plainText(approval.title)}`,
+    title: `${wasJustDecided ? (isQuestion(approval) ? 'Answered: ' : 'Decided: ') : ''}${plainText(approval.title)}`,
     isNarrow: true,
     live: mayChange ? '' : undefined,
-    body: html`${problem && problemNotice(problem)}
-${isOpen && delegationEnded && delegator !== undefined && endedNotice(person, delegator)}
+    body: html`${problem && decisionProblem(approval, problem)}
+${isOpen && delegationEnded && delegator !== undefined && endedNotice(approval, person, delegator)}
 ${outcome(approval, run, { person, followUp, now })}
 ${approvalDetails(approval, { payloadUrl }, now)}
-${peopleSection(approval, now)}
-${canDecide ? decideForm(approval, deciders, formValues, path) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}`,
+${!isQuestion(approval) && people}
+${canDecide ? decideForm(approval, deciders, { given: formValues, problem, action: path }) : html`<div data-key="form" data-quiet data-rev="ended"></div>`}
+${isQuestion(approval) && people}`,
   });
 }
 
-const endedNotice = (person: string, delegator: string): Html =>
+const endedNotice = (approval: ApprovalDocument, person: string, delegator: string): Html =>
   notice(
     'wait',
-    'This link can no longer decide',
-    html`<p>${userText(person)} no longer answers for ${userText(delegator)}. ${userText(delegator)} or another approver must decide.</p>`,
+    `This link can no longer ${isQuestion(approval) ? 'answer' : 'decide'}`,
+    html`<p>${userText(person)} no longer answers for ${userText(delegator)}. ${userText(delegator)} or another approver must ${isQuestion(approval) ? 'answer' : 'decide'}.</p>`,
   );

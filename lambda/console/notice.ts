@@ -6,6 +6,8 @@ export interface ProblemSummary {
   readonly status: number;
   readonly title: string;
   readonly detail: string;
+  /** What is wrong with fields of a submitted form, by JSON pointer. */
+  readonly errors?: readonly { readonly path: string; readonly detail: string }[];
 }
 
 /** A notice at the top of a page. Screen readers announce a bad one immediately. */

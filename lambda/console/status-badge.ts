@@ -37,10 +37,10 @@ const SHAPES: Readonly<Record<Tone, Html>> = {
 /** A status in words, capitalized. */
 export const statusLabel = (status: Status | ApprovalStatus): string => STATUS_STYLES[status][1];
 
-/** A status as a badge. */
-export function statusBadge(status: Status | ApprovalStatus): Html {
+/** A status as a badge, in its own words or in others. */
+export function statusBadge(status: Status | ApprovalStatus, label?: string): Html {
   const [tone, words] = STATUS_STYLES[status];
-  return badge(tone, words);
+  return badge(tone, label ?? words);
 }
 
 /** A run, as far as its status is shown. */

@@ -1,4 +1,5 @@
 import { type Duration, toPositiveMs } from './duration.ts';
+import type { JsonSchema } from './forms/json-schema.ts';
 import { invalidInput } from './invalid-input.ts';
 import { type Approver, checkApprover, isGroup, type Person } from './person.ts';
 
@@ -36,6 +37,10 @@ export interface ApprovalRequest {
   readonly facts?: Readonly<Record<string, unknown>>;
   /** Whether approvers may edit what they approve: `true`, or the schema that their edits must match. @default false */
   readonly editable?: unknown;
+  /** The JSON Schema of the edits, from which approvers get a form. @default any JSON */
+  readonly editsSchema?: JsonSchema;
+  /** The JSON Schema of the answer, which makes the request a question. @default a request to approve or reject */
+  readonly answerSchema?: JsonSchema;
 }
 
 /** The members of groups of approvers, by group. */
@@ -53,6 +58,8 @@ export interface ApprovalTerms {
   readonly escalateTo: readonly Approver[] | undefined;
   readonly onTimeout: OnTimeout;
   readonly editable: boolean;
+  /** Whether an approval must carry an answer. */
+  readonly question?: true;
 }
 
 const MAX_TITLE_CHARACTERS = 500;
@@ -71,6 +78,7 @@ export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
     editable,
     openGroups = false,
     excludeRequester = false,
+    answerSchema,
   } = Object(request) as Partial<ApprovalRequest>;
   if (typeof title !== 'string' || title.length < 1 || title.length > MAX_TITLE_CHARACTERS)
     throw invalidInput('The `title` of an approval', `text of 1 to ${MAX_TITLE_CHARACTERS} characters`, title);
@@ -81,6 +89,11 @@ export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
     throw invalidInput('`excludeRequester`', 'true or false', excludeRequester);
   if (!ON_TIMEOUT_ACTIONS.includes(onTimeout))
     throw invalidInput('`onTimeout`', ON_TIMEOUT_ACTIONS.join(', '), onTimeout);
+  const question = answerSchema !== undefined;
+  if (question && onTimeout === 'approve')
+    throw invalidInput('`onTimeout` of a question', 'reject, fail or escalate', onTimeout);
+  if (question && editable)
+    throw invalidInput('`editable` of a question', 'absent, because people enter the answer', editable);
   const approvers = checkApproverList('`approvers`', request.approvers, MAX_APPROVERS);
   const escalateTo =
     request.escalateTo === undefined
@@ -93,6 +106,7 @@ export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
     editable: editable !== undefined && editable !== false,
     ...(openGroups && { openGroups }),
     ...(excludeRequester && { excludeRequester }),
+    ...(question && { question }),
     quorum: checkQuorum(request.quorum, approvers),
     ...checkTimes(request, escalateTo, onTimeout),
   };

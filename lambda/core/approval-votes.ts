@@ -5,6 +5,7 @@ import {
   endApproval,
   isEncryptedText,
   type Vote,
+  type VoteAnswer,
 } from './approval.ts';
 import type { GroupMembers } from './approval-request.ts';
 import { voterName } from './delegation.ts';
@@ -94,16 +95,24 @@ export function castVote(meta: ApprovalMeta, newVote: Vote): ApprovalMeta {
     throw votedAlready(now, earlierVote);
   if (earlierVote ? earlierVote.answer === answer : !isProposal && now.outcome === answer) return meta;
   if (earlierVote || now.status !== 'PENDING') throw approvalDecided(now, earlierVote);
-  if (isProposal && countProposals(now) >= MAX_PROPOSALS)
-    throw invalidInput(
-      '`edits`',
-      `absent, because ${MAX_PROPOSALS} changes were proposed already (approve the newest, or reject the request)`,
-      'another proposal',
-    );
+  if (isProposal && countProposals(now) >= MAX_PROPOSALS) throw tooManyProposals(now);
   return countVotes({ ...now, votes: [...now.votes, isProposal ? { ...newVote, proposes: true } : newVote] }, at);
 }
 
 const MAX_PROPOSALS = 20;
+
+const tooManyProposals = ({ question }: ApprovalMeta): WaitstateError =>
+  question
+    ? invalidInput(
+        '`value`',
+        `the newest answer, because ${MAX_PROPOSALS} answers were given already`,
+        'another answer',
+      )
+    : invalidInput(
+        '`edits`',
+        `absent, because ${MAX_PROPOSALS} changes were proposed already (approve the newest, or reject the request)`,
+        'another proposal',
+      );
 
 function countVotes(meta: ApprovalMeta, at: number): ApprovalMeta {
   const newest = meta.votes.at(-1);
@@ -163,19 +172,24 @@ function approvalWithdrawn({ name, endedAt, withdrawalReason = '' }: ApprovalMet
   );
 }
 
-const votedAlready = ({ name }: ApprovalMeta, vote: Vote): WaitstateError =>
+const verbOf = ({ question }: ApprovalMeta, answer: VoteAnswer): string =>
+  question ? (answer === 'approve' ? 'answered' : 'declined') : `voted ${answer}`;
+
+const votedAlready = (meta: ApprovalMeta, vote: Vote): WaitstateError =>
   new WaitstateError(
     'APPROVAL_DECIDED',
-    `Approval "${name}": ${voterName(vote)} voted ${vote.answer}${atTime(vote.at)}. One person has one vote, also when they answer for others. Nothing was changed.`,
+    `${meta.question ? 'Question' : 'Approval'} "${meta.name}": ${voterName(vote)} ${verbOf(meta, vote.answer)}${atTime(vote.at)}. One person has one vote, also when they answer for others. Nothing was changed.`,
   );
 
-function approvalDecided({ name, votes, endedAt }: ApprovalMeta, earlierVote: Vote | undefined): WaitstateError {
+function approvalDecided(meta: ApprovalMeta, earlierVote: Vote | undefined): WaitstateError {
+  const { name, votes, endedAt, question } = meta;
   const vote = earlierVote ?? votes.at(-1);
   const decided = vote
-    ? `${voterName(vote)} voted ${vote.answer}${atTime(vote.at)}`
+    ? `${voterName(vote)} ${verbOf(meta, vote.answer)}${atTime(vote.at)}`
     : `it was decided${atTime(endedAt)}`;
+  const [what, other] = question ? ['Question', 'answer'] : ['Approval', 'vote'];
   return new WaitstateError(
     'APPROVAL_DECIDED',
-    `Approval "${name}" cannot get a different vote: ${decided}. Nothing was changed.`,
+    `${what} "${name}" cannot get a different ${other}: ${decided}. Nothing was changed.`,
   );
 }

@@ -68,6 +68,8 @@ export interface ApprovalMeta {
   readonly escalateTo?: readonly Approver[] | undefined;
   readonly onTimeout: OnTimeout;
   readonly editable: boolean;
+  /** Whether an approval must carry an answer. */
+  readonly question?: true | undefined;
   /** Whether anyone can vote for a group whose members nobody knows. */
   readonly openGroups?: true | undefined;
   /** The person who requested the run, and whether that person cannot vote. */

@@ -1,6 +1,7 @@
 import { StaleVersionError } from '../checkpoints/engine.ts';
 import { NotAnApproverError } from '../core/approval-votes.ts';
 import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
+import { RefusedValueError } from '../core/forms/refused-value-error.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { HTTP_STATUS } from './http-status.ts';
 
@@ -98,8 +99,12 @@ export function toProblem(
   if (status === undefined || !isWaitstateError(error)) return problem(500, 'UNEXPECTED', INTERNAL_ERROR_DETAIL);
   const current = error instanceof StaleVersionError ? error.found : undefined;
   const found = current && { version: current.version, status: current.status };
-  return problem(status, error.code, status >= 500 ? INTERNAL_ERROR_DETAIL : error.message, { found });
+  const errors = error instanceof RefusedValueError ? fieldErrors(error) : undefined;
+  return problem(status, error.code, status >= 500 ? INTERNAL_ERROR_DETAIL : error.message, { errors, found });
 }
+
+const fieldErrors = ({ field, problems }: RefusedValueError): readonly FieldError[] =>
+  problems.map(({ path, message }) => ({ path: `/${field}${path}`, detail: message }));
 
 const problem = (
   status: number,

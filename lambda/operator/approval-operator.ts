@@ -106,7 +106,9 @@ export function createApprovalOperator(runtime: Runtime): ApprovalOperator {
       return { ...inRun, person, ...omitUndefined({ delegationEnded }) };
     },
     async decideByLink(token, answer) {
-      const decided = await deliverDecided(runtime, await decideByToken(await forTenant(), token, answer));
+      const given =
+        typeof answer === 'function' ? async (found: FoundApproval) => answer(await toApprovalDocument(found)) : answer;
+      const decided = await deliverDecided(runtime, await decideByToken(await forTenant(), token, given));
       // The run can ask again only after it has resumed, so a decision that was recorded just now has no follow-up.
       const followUp = decided.isChanged ? undefined : await findFollowUp(decided);
       return { ...(await toApprovalInRun(decided, followUp)), person: decided.person };

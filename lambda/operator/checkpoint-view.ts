@@ -95,5 +95,6 @@ async function loadCheckpointContent(at: RunContext, which: CheckpointSelector |
 async function loadApprovalContent(at: RunContext, approval: string) {
   const found = await findApproval(at, approval);
   const cipher = await found.cipher();
-  return { where: `Approval "${approval}"`, doc: await readApprovalDocument(at, cipher, found.approval), cipher };
+  const { answerSchema: _answer, editsSchema: _edits, ...doc } = await readApprovalDocument(at, cipher, found.approval);
+  return { where: `Approval "${approval}"`, doc, cipher };
 }

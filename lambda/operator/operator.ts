@@ -97,7 +97,7 @@ export interface Operator {
   /** The approval of a link, in whichever tenant it is. */
   approvalByLink(token: string): Promise<LinkedApproval>;
   /** Decides as the person whose link it is. */
-  decideByLink(token: string, answer: AnswerInput): Promise<LinkedApproval>;
+  decideByLink(token: string, answer: AnswerInput | ReadAnswer): Promise<LinkedApproval>;
 }
 
 /** Which pending approvals to list. */
@@ -301,6 +301,9 @@ export interface ApprovalInRun {
   /** The request that followed because facts had changed or edits were not accepted. */
   readonly followUp?: ApprovalDocument;
 }
+
+/** Reads the decision from a form, which only makes sense with the approval that it is about. */
+export type ReadAnswer = (approval: ApprovalDocument) => AnswerInput;
 
 /** The approval of a link, and the person whose link it is. */
 export interface LinkedApproval extends ApprovalInRun {

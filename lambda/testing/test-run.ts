@@ -12,7 +12,7 @@ import type { TestClock } from './test-clock.ts';
 import { timelineText } from './timeline-text.ts';
 
 /** A decision on an approval; fields that a test leaves out have defaults. */
-type TestAnswer = Partial<AnswerInput> & Partial<Pick<DecideInput, 'by' | 'groups'>>;
+type TestAnswer = Partial<Omit<AnswerInput, 'answer' | 'value'> & Pick<DecideInput, 'by' | 'groups'>>;
 
 /** A run in a test. When it is not as a test expects, the error has its timeline. */
 export interface TestRun<Result = unknown, Signals extends SignalSchemas = SignalSchemas>
@@ -21,7 +21,9 @@ export interface TestRun<Result = unknown, Signals extends SignalSchemas = Signa
    * Approves a pending approval, given by its name or id; by its first approver who can decide and is not a group, or `user:test`.
    */
   approve(name: string, answer?: TestAnswer): Promise<void>;
-  /** Rejects a pending approval, given by its name or id. */
+  /** Answers a pending question, given by its name or id; by its first approver, as `approve`. */
+  answer(name: string, value: unknown, answer?: TestAnswer): Promise<void>;
+  /** Rejects a pending approval, or declines a question, given by its name or id. */
   reject(name: string, answer?: TestAnswer): Promise<void>;
   /** Advances the clock to the deadline of a pending approval. */
   expire(name: string): Promise<void>;
@@ -75,9 +77,14 @@ export function testRun<Input, State, Result, Signals extends SignalSchemas>(
     fork: settling(run.fork),
     decide: settling(run.decide),
     approve: settling((name: string, decision?: TestAnswer) =>
-      explained(decideApproval(run, 'approve', name, decision)),
+      explained(decideApproval(run, { answer: 'approve' }, name, decision)),
     ),
-    reject: settling((name: string, decision?: TestAnswer) => explained(decideApproval(run, 'reject', name, decision))),
+    answer: settling((name: string, value: unknown, decision?: TestAnswer) =>
+      explained(decideApproval(run, { value }, name, decision)),
+    ),
+    reject: settling((name: string, decision?: TestAnswer) =>
+      explained(decideApproval(run, { answer: 'reject' }, name, decision)),
+    ),
     expire: settling(async (name: string) => clock.moveTo(await explained(deadlineFor(run, name)))),
     async checkpoints() {
       const all: Checkpoint[] = [];
@@ -90,7 +97,7 @@ export function testRun<Input, State, Result, Signals extends SignalSchemas>(
 
 async function decideApproval(
   run: RunHandle,
-  answer: 'approve' | 'reject',
+  answer: AnswerInput,
   name: string,
   decision: TestAnswer = {},
 ): Promise<void> {
@@ -100,7 +107,7 @@ async function decideApproval(
   const { by = possible.find((each) => !isExcluded(pending, each)) ?? 'user:test', ...more } = decision;
   // If the agent does not list the members of a group, the test says who they are.
   const groups = approvers.filter((each) => isGroup(each) && !members[each]);
-  await run.decide({ groups, contentHash, ...more, approval, by, answer });
+  await run.decide({ groups, contentHash, ...more, ...answer, approval, by });
 }
 
 async function deadlineFor(run: RunHandle, name: string): Promise<number> {

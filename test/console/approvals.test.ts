@@ -145,23 +145,24 @@ describe('an approval in the console', () => {
       run: (ctx) =>
         ctx.approval('send', {
           ...{ title: 'Send it?', show: { subject: 'Hello' }, approvers: ['user:ann'] },
-          editable: z.object({ subject: z.string('must be text') }),
+          // Forms cannot check this; the agent does.
+          editable: z.object({ subject: z.string().refine((text) => text !== 'Hi', 'must be polite') }),
         }),
     });
     const { start, get, post, run } = consoleScene(sending);
     await start(undefined, { id: 'mail' });
     const [first, again] = [PATHS.approval('mail', 'send'), PATHS.approval('mail', 'send~2')];
-    await post(first, { answer: 'approve', edits: '{"subject": 5}' });
+    await post(first, { answer: 'approve', form: 'edits', 'edits/subject': 'Hi' });
     const after = textOf((await get(first)).page);
-    expect(after).toMatch(/Approved, but requested again .*The changes were not accepted: .*subject: must be text/);
+    expect(after).toMatch(/Approved, but requested again .*The changes were not accepted: .*subject: must be polite/);
     const { page } = await get(again);
-    expect(textOf(page)).toMatch(/The approved changes were not accepted .*subject: must be text/);
+    expect(textOf(page)).toMatch(/The approved changes were not accepted .*subject: must be polite/);
     expect(textOf(page)).not.toMatch(/Facts that changed|Before Now/);
-    expect(page).toContain('id="edits-source" hidden>{\n  &quot;subject&quot;: 5\n}');
+    expect(page).toContain('name="edits/subject" type="text" dir="auto" value="Hi"');
     expect(textOf((await get(PATHS.inbox)).page)).toContain(
       'Requested again because the approved changes were not accepted',
     );
-    await post(again, { answer: 'approve', edits: '{"subject": "Good day"}' });
+    await post(again, { answer: 'approve', form: 'edits', 'edits/subject': 'Good day' });
     expect(await run('mail').result()).toMatchObject({ edits: { subject: 'Good day' }, requestCount: 2 });
   });
 

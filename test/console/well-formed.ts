@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 const TAGS =
   'html head meta title link script body a header div nav ul ol li main p h1 h2 h3 span svg path circle rect section form label input button select option datalist fieldset legend textarea details summary dl dt dd table caption thead tbody tr th td time bdi pre code figure figcaption img del ins strong i';
 const ATTRIBUTES =
-  /^(lang|charset|name|content|rel|type|href|src|defer|class|id|title|datetime|role|tabindex|hidden|open|selected|checked|required|value|placeholder|pattern|maxlength|min|max|method|action|for|list|start|scope|alt|loading|download|dir|spellcheck|autocapitalize|autocomplete|viewbox|d|cx|cy|r|x|width|height|preserveaspectratio|aria-[a-z]+|data-[a-z]+)$/;
+  /^(lang|charset|name|content|rel|type|href|src|defer|class|id|title|datetime|role|tabindex|hidden|open|selected|checked|required|value|placeholder|pattern|maxlength|min|max|step|inputmode|formnovalidate|method|action|for|list|start|scope|alt|loading|download|dir|spellcheck|autocapitalize|autocomplete|viewbox|d|cx|cy|r|x|width|height|preserveaspectratio|aria-[a-z]+|data-[a-z]+)$/;
 const VOID = new Set(['meta', 'link', 'input', 'img']);
 // Elements whose content is always text.
 const RAW = new Set(['title', 'textarea', 'script']);

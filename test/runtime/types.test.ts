@@ -5,6 +5,7 @@ import { type Agent, agent } from '../../lambda/runtime/agent/agent.ts';
 import type { RunHandle } from '../../lambda/runtime/agent/run-handle.ts';
 import type { AgentContext } from '../../lambda/runtime/definition/agent-context.ts';
 import type { TurnAgent } from '../../lambda/runtime/definition/agent-definition.ts';
+import type { Answer } from '../../lambda/runtime/definition/question.ts';
 import { type TestEnvironment, testAgents } from '../../lambda/testing.ts';
 
 interface Message {
@@ -290,5 +291,69 @@ describe('the type of an example', () => {
     const _refused = () => agent({ name: 'refused', example: '1', run: (_, n: number) => n });
     // @ts-expect-error: `n` is a number
     const _refusedTurn = () => agent({ name: 'refused', example: { n: '1' }, state, turn: (ctx) => ctx.done(1) });
+  });
+});
+
+describe('the type of an answer', () => {
+  const ANN = { title: 'Which?', approvers: ['user:ann'] } as const;
+  const answerOf = async <T>(asked: Promise<Answer<T>>) => {
+    const result = await asked;
+    return result.answered ? result.answer : undefined;
+  };
+  const _ask = (ctx: AgentContext) => ({
+    choice: () => answerOf(ctx.ask('q', { ...ANN, choices: ['window', 'aisle'] })),
+    labelled: () =>
+      answerOf(
+        ctx.ask('q', {
+          ...ANN,
+          choices: [
+            { value: 'lh1', label: 'LH 1' },
+            { value: 2, label: 'Two' },
+          ],
+        }),
+      ),
+    computed: (flights: readonly { readonly id: string }[]) =>
+      answerOf(ctx.ask('q', { ...ANN, choices: flights.map(({ id }) => ({ value: id, label: `Flight ${id}` })) })),
+    several: () => answerOf(ctx.ask('q', { ...ANN, choices: ['meal', 'bag'], multiple: true })),
+    text: () => answerOf(ctx.ask('q', { ...ANN, text: { maxLength: 80 } })),
+    form: () =>
+      answerOf(ctx.ask('q', { ...ANN, answer: z.object({ day: z.iso.date().transform((d) => new Date(d)) }) })),
+    facts: () =>
+      ctx.ask('q', {
+        ...ANN,
+        title: ({ fare }) => `For $${fare}?`,
+        text: true,
+        facts: { fare: 1 },
+        recheck: () => ({ fare: 2 }),
+      }),
+    noFacts: () => ctx.ask('q', { ...ANN, text: true }),
+  });
+  type Asked = ReturnType<typeof _ask>;
+
+  it('is one of the choices, several of them, text, or the output of the schema', () => {
+    expectTypeOf<Awaited<ReturnType<Asked['choice']>>>().toEqualTypeOf<'window' | 'aisle' | undefined>();
+    expectTypeOf<Awaited<ReturnType<Asked['labelled']>>>().toEqualTypeOf<'lh1' | 2 | undefined>();
+    expectTypeOf<Awaited<ReturnType<Asked['computed']>>>().toEqualTypeOf<string | undefined>();
+    expectTypeOf<Awaited<ReturnType<Asked['several']>>>().toEqualTypeOf<readonly ('meal' | 'bag')[] | undefined>();
+    expectTypeOf<Awaited<ReturnType<Asked['text']>>>().toEqualTypeOf<string | undefined>();
+    expectTypeOf<Awaited<ReturnType<Asked['form']>>>().toEqualTypeOf<{ day: Date } | undefined>();
+  });
+
+  it('has the facts of the question', () => {
+    expectTypeOf<Awaited<ReturnType<Asked['facts']>>['facts']>().toEqualTypeOf<{ fare: number }>();
+    expectTypeOf<Awaited<ReturnType<Asked['noFacts']>>['facts']>().toEqualTypeOf<undefined>();
+  });
+
+  it('must be one kind of answer', () => {
+    const _refused = (ctx: AgentContext) => {
+      // @ts-expect-error: neither choices, text nor a schema
+      void ctx.ask('q', ANN);
+      // @ts-expect-error: two kinds
+      void ctx.ask('q', { ...ANN, choices: ['a', 'b'], text: true });
+      // @ts-expect-error: nobody gives the answer
+      void ctx.ask('q', { ...ANN, text: true, onTimeout: 'approve' });
+      // @ts-expect-error: several texts
+      void ctx.ask('q', { ...ANN, text: true, multiple: true });
+    };
   });
 });

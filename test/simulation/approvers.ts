@@ -149,7 +149,7 @@ export class Approvers {
 
   #send(agents: Agents, { run, approval, by }: Ballot, input: DecideInput): Promise<ApprovalView> {
     const link = this.#chance.happens(0.5) ? this.#world.ledger.links.get(`${run} ${approval} ${by}`) : undefined;
-    const { answer, contentHash, edits } = input;
+    const { answer = 'approve', contentHash, edits } = input;
     return link === undefined
       ? agents.portal.decide(run, input)
       : agents.portal.decideByToken(link, { answer, contentHash, edits });

@@ -77,6 +77,7 @@ export interface TestOptions extends Omit<AgentOptions, 'clock' | 'deliver' | 'p
 export interface TestRun<Result = unknown, Signals extends SignalSchemas = SignalSchemas>
   extends RunHandle<Result, Signals> {
   approve(name: string, answer?: TestAnswer): Promise<void>;
+  answer(name: string, value: unknown, answer?: TestAnswer): Promise<void>;
   reject(name: string, answer?: TestAnswer): Promise<void>;
   expire(name: string): Promise<void>;
   expect(expected: RunExpectation<Result>): Promise<void>;
@@ -91,4 +92,4 @@ export function testAgents<Input, State, Result, Signals extends SignalSchemas>(
 
 // Not exported; the declarations above refer to these.
 
-type TestAnswer = Partial<AnswerInput> & Partial<Pick<DecideInput, 'by' | 'groups'>>;
+type TestAnswer = Partial<Omit<AnswerInput, 'answer' | 'value'> & Pick<DecideInput, 'by' | 'groups'>>;

@@ -54,6 +54,7 @@ export interface AgentContext<State = unknown, Signals extends SignalSchemas = S
     },
   ): Promise<Decision<Edits, F>>;
   approval<Edits = unknown>(name: string, options: ApprovalOptions<Edits>): Promise<Decision<Edits>>;
+  readonly ask: Ask;
   sleep(name: string, duration: Duration): Promise<void>;
   waitForSignal<Name extends SignalName<Signals>>(
     name: Name,
@@ -125,12 +126,29 @@ export interface AgentOptions extends Omit<CheckpointStoreOptions, 'schema' | 'c
   readonly probe?: Probe;
 }
 
-export interface AnswerInput extends VoteContent {
-  readonly answer: VoteAnswer;
-  readonly comment?: string | undefined;
-  readonly edits?: unknown;
-  readonly contentHash?: string | undefined;
-}
+export type Answer<T = unknown, F extends Facts | undefined = Facts | undefined> =
+  | (AnswerDetails<F> & {
+      readonly answered: true;
+      readonly status: 'APPROVED';
+      readonly answer: T;
+    })
+  | (AnswerDetails<F> & {
+      readonly answered: false;
+      readonly status: 'REJECTED' | 'EXPIRED' | 'WITHDRAWN' | 'CHANGED';
+      readonly answer?: undefined;
+    });
+
+export type AnswerInput = DecisionDetails &
+  (
+    | {
+        readonly answer: VoteAnswer;
+        readonly value?: unknown;
+      }
+    | {
+        readonly answer?: 'approve' | undefined;
+        readonly value: unknown;
+      }
+  );
 
 export interface AnyAgent {
   readonly name: string;
@@ -168,7 +186,7 @@ export interface ApprovalNotification {
 }
 
 export interface ApprovalOptions<Edits = unknown, F extends Facts = Facts>
-  extends Omit<ApprovalRequest, 'title' | 'show' | 'facts'> {
+  extends Omit<ApprovalRequest, 'title' | 'show' | 'facts' | 'editsSchema' | 'answerSchema'> {
   readonly title: string | ((facts: F) => string);
   readonly show?: object | string | number | bigint | boolean | null | ((facts: F) => unknown);
   readonly facts?: F;
@@ -200,11 +218,19 @@ export interface ApprovalView {
     readonly at: Date;
     readonly edits: unknown;
   };
+  readonly answerSchema?: JsonSchema;
+  readonly answer?: {
+    readonly by: Person;
+    readonly for?: Person;
+    readonly at: Date;
+    readonly value: unknown;
+  };
   readonly approvers: readonly Approver[];
   readonly quorum: number;
   readonly requestedAt: Date;
   readonly deadline?: Date;
   readonly editable: boolean;
+  readonly editsSchema?: JsonSchema;
   readonly members?: GroupMembers;
   readonly openGroups?: true;
   readonly requestedBy?: Person;
@@ -271,7 +297,18 @@ export type Callable<Input, Result> =
       }>;
     };
 
-export interface DecideAllInput extends Pick<DecideInput, 'by' | 'groups' | 'membership' | 'answer' | 'comment'> {
+export type Choice =
+  | ChoiceValue
+  | {
+      readonly value: ChoiceValue;
+      readonly label: string;
+      readonly description?: string | undefined;
+    };
+
+export type ChoiceValue = string | number | boolean;
+
+export interface DecideAllInput extends Pick<DecideInput, 'by' | 'groups' | 'membership' | 'comment'> {
+  readonly answer: VoteAnswer;
   readonly approvals: readonly ShownApproval[];
 }
 
@@ -286,13 +323,7 @@ export type DecideAllResult<View> = Pick<ShownApproval, 'run' | 'approval'> &
       }
   );
 
-export interface DecideInput extends AnswerInput {
-  readonly approval: string;
-  readonly by: Person;
-  readonly for?: Person | undefined;
-  readonly groups?: readonly string[] | undefined;
-  readonly membership?: 'stated' | undefined;
-}
+export type DecideInput = AnswerInput & Decider;
 
 export interface Decision<Edits = unknown, F extends Facts | undefined = Facts | undefined> {
   readonly approved: boolean;
@@ -405,6 +436,11 @@ export class FatalError extends WaitstateError {
   );
 }
 
+export interface FieldProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
 export type Frozen<T> = T extends Scalar | Method
   ? T
   : T extends (infer Item)[]
@@ -429,6 +465,8 @@ export interface InboxOptions {
   readonly limit?: number;
   readonly groups?: readonly string[];
 }
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface KeyRing {
   wrap(key: Uint8Array, context: KeyContext): Promise<WrappedKey>;
@@ -456,6 +494,12 @@ export type PayloadContent = Uint8Array | string | AsyncIterable<Uint8Array> | R
 export interface PayloadOptions {
   readonly type?: string;
   readonly digest?: string;
+}
+
+export interface QuestionOptions<F extends Facts | undefined = Facts | undefined>
+  extends Omit<ApprovalOptions<never, NonNullable<F>>, 'editable' | 'onTimeout' | 'facts'> {
+  readonly facts?: F;
+  readonly onTimeout?: 'reject' | 'fail' | 'escalate';
 }
 
 export type RawTransactItem = OneOf<
@@ -558,6 +602,11 @@ export interface StandardSchema<Input = unknown, Output = Input> {
           readonly output: Output;
         }
       | undefined;
+    readonly jsonSchema?:
+      | {
+          readonly input: (options: JsonSchemaOptions) => Readonly<Record<string, unknown>>;
+        }
+      | undefined;
   };
 }
 
@@ -657,6 +706,7 @@ export interface VoteView {
   readonly at: Date;
   readonly comment?: string;
   readonly edits?: unknown;
+  readonly value?: unknown;
   readonly membership?: 'stated';
   readonly counts: boolean;
 }
@@ -758,6 +808,19 @@ interface AgentBase<Input, State, Result, Signals extends SignalSchemas, RawInpu
   readonly members?: (group: string) => readonly string[] | Promise<readonly string[]>;
 }
 
+interface AnswerDetails<F extends Facts | undefined> {
+  readonly by: readonly Person[];
+  readonly delegated?: readonly {
+    readonly by: Person;
+    readonly for: Person;
+  }[];
+  readonly comment?: string;
+  readonly at: Date;
+  readonly requestCount: number;
+  readonly contentHash?: string;
+  readonly facts: F;
+}
+
 interface ApprovalContent {
   readonly title: string;
   readonly show: unknown;
@@ -768,6 +831,8 @@ interface ApprovalContent {
         readonly after: unknown;
       }
     | undefined;
+  readonly answerSchema: JsonSchema | undefined;
+  readonly editsSchema: JsonSchema | undefined;
 }
 
 interface ApprovalRequest {
@@ -784,6 +849,62 @@ interface ApprovalRequest {
   readonly onTimeout?: OnTimeout;
   readonly facts?: Readonly<Record<string, unknown>>;
   readonly editable?: unknown;
+  readonly editsSchema?: JsonSchema;
+  readonly answerSchema?: JsonSchema;
+}
+
+interface Ask {
+  <const C extends readonly Choice[], F extends Facts | undefined = undefined>(
+    name: string,
+    options: QuestionOptions<F> &
+      ChoiceQuestion<C> & {
+        readonly multiple: true;
+      },
+  ): Promise<Answer<readonly ChosenValue<C[number]>[], F>>;
+  <const C extends readonly Choice[], F extends Facts | undefined = undefined>(
+    name: string,
+    options: QuestionOptions<F> &
+      ChoiceQuestion<C> & {
+        readonly multiple?: false;
+      },
+  ): Promise<Answer<ChosenValue<C[number]>, F>>;
+  <F extends Facts | undefined = undefined>(
+    name: string,
+    options: QuestionOptions<F> & TextQuestion,
+  ): Promise<Answer<string, F>>;
+  <T, F extends Facts | undefined = undefined>(
+    name: string,
+    options: QuestionOptions<F> & FormQuestion<T>,
+  ): Promise<Answer<T, F>>;
+}
+
+interface ChoiceQuestion<C extends readonly Choice[] = readonly Choice[]> {
+  readonly choices: C;
+  readonly multiple?: boolean;
+  readonly text?: undefined;
+  readonly answer?: undefined;
+}
+
+interface Decider {
+  readonly approval: string;
+  readonly by: Person;
+  readonly for?: Person | undefined;
+  readonly groups?: readonly string[] | undefined;
+  readonly membership?: 'stated' | undefined;
+}
+
+interface DecisionDetails {
+  readonly comment?: string | undefined;
+  readonly edits?: unknown;
+  readonly contentHash?: string | undefined;
+  readonly value?: unknown;
+}
+
+interface FormQuestion<T = unknown> {
+  readonly answer: StandardSchema<unknown, T>;
+  readonly choices?: undefined;
+  readonly multiple?: undefined;
+  readonly text?: undefined;
 }
 
 interface FrozenArray<Item> extends Array<Item> {
@@ -798,6 +919,11 @@ interface FrozenArray<Item> extends Array<Item> {
   reverse(this: Copied): Item[];
   fill(this: Copied, value: Item, start?: number, end?: number): this;
   copyWithin(this: Copied, target: number, start: number, end?: number): this;
+}
+
+interface JsonSchemaOptions {
+  readonly target: 'draft-2020-12';
+  readonly libraryOptions?: Record<string, unknown>;
 }
 
 interface OtherTypes {
@@ -840,9 +966,15 @@ interface StateSchema<State, Input> extends Partial<Schema> {
   initial(input: Input): State;
 }
 
-interface VoteContent {
-  readonly comment?: string | undefined;
-  readonly edits?: unknown;
+interface TextQuestion {
+  readonly text:
+    | true
+    | {
+        readonly maxLength?: number;
+      };
+  readonly choices?: undefined;
+  readonly multiple?: undefined;
+  readonly answer?: undefined;
 }
 
 interface Write<Values> {
@@ -886,6 +1018,12 @@ type Branches<State, Signals extends SignalSchemas> =
   | {
       readonly [name: string]: Branch<State, Signals, unknown>;
     };
+
+type ChosenValue<C> = C extends {
+  readonly value: infer V;
+}
+  ? V
+  : C;
 
 type Copied = 'ctx.state is frozen: copy the array first, or change it in ctx.update';
 

@@ -17,7 +17,7 @@ import {
 import { DOWNLOAD_RESPONSES, downloadPayload } from '../download.ts';
 import { approvalResponse, approvalsResponse } from '../responses.ts';
 import { type Route, route } from '../route.ts';
-import { Approval, Approvals, decisionFields } from '../schemas/approvals.ts';
+import { Approval, Approvals, decisionFields, requireDecision, toAnswerInput } from '../schemas/approvals.ts';
 import { namedSchema } from '../schemas/named.ts';
 import { Group, Name, PayloadId, Person, runParams } from '../schemas/values.ts';
 
@@ -139,24 +139,25 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       maxBytes: MAX_DECISION_BYTES,
       schema: namedSchema(
         'Decide',
-        z.strictObject({
-          ...decisionFields,
-          for: Person.optional().describe(
-            'The person for whom they decide as their delegate. Default: if they are not an approver, someone who is and delegated it to them',
-          ),
-          by: Person.optional().describe('For callers who answer for others'),
-          groups: z.array(Group).max(100).optional().describe('The groups of that person'),
-        }),
+        requireDecision(
+          z.strictObject({
+            ...decisionFields,
+            for: Person.optional().describe(
+              'The person for whom they decide as their delegate. Default: if they are not an approver, someone who is and delegated it to them',
+            ),
+            by: Person.optional().describe('For callers who answer for others'),
+            groups: z.array(Group).max(100).optional().describe('The groups of that person'),
+          }),
+        ),
       ),
     },
     responses: answers,
     problems: [404, 409, 410],
     async handle({ operator, caller, api, params: { run, approval }, body }) {
-      const { answer, comment, edits, contentHash, ...who } = await body();
-      const as = answeringAs(caller, who.by, who.groups);
-      const person = who.for === undefined ? undefined : checkPerson('`for`', who.for);
-      const decision = { approval, answer, ...omitUndefined({ for: person, comment, edits, contentHash }) };
-      const decided = await operator.decide(run, { ...decision, ...as });
+      const { by, groups, for: delegator, ...decision } = await body();
+      const as = answeringAs(caller, by, groups);
+      const person = delegator === undefined ? {} : { for: checkPerson('`for`', delegator) };
+      const decided = await operator.decide(run, { ...toAnswerInput(decision), approval, ...person, ...as });
       api.telemetry.count('DecisionRecorded');
       return { status: 200, json: approvalResponse(decided) };
     },

@@ -14,12 +14,14 @@ import { namedSchema } from '../schemas/named.ts';
 import { Group, Person, RunId } from '../schemas/values.ts';
 import { answeringAs } from './approvals.ts';
 
-const { answer, comment, contentHash } = decisionFields;
+const { comment, contentHash } = decisionFields;
 
 const DecideAll = namedSchema(
   'DecideAll',
   z.strictObject({
-    answer,
+    answer: z
+      .enum(['approve', 'reject'])
+      .describe('A question cannot be approved without its answer; `reject` declines it'),
     comment: comment.describe('Recorded with each decision'),
     approvals: z
       .array(

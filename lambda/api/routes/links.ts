@@ -1,23 +1,23 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
 import { withTenant } from '../../checkpoints/engine.ts';
+import { isValueField, readDecisionForm, type SubmittedFields } from '../../console/approvals/submitted-decision.ts';
 import { linkPage } from '../../console/link-page.ts';
 import { isWaitstateError } from '../../core/errors.ts';
-import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { AppOptions } from '../../http/app-options.ts';
-import { isForm, parseJson, readBody } from '../../http/body.ts';
+import { isForm, readBody } from '../../http/body.ts';
 import { MAX_DECISION_BYTES } from '../../http/limits.ts';
 import { toProblem } from '../../http/problem.ts';
 import type { ApiEnv } from '../../http/request-variables.ts';
 import { wantsPage } from '../../http/wants-page.ts';
 import { createOperator } from '../../operator/create-operator.ts';
-import type { LinkedApproval } from '../../operator/operator.ts';
+import type { LinkedApproval, ReadAnswer } from '../../operator/operator.ts';
 import type { AnswerInput } from '../../runtime/approvals/decide-input.ts';
 import { linkNotFound } from '../../runtime/approvals/tokens.ts';
 import { DOWNLOAD_RESPONSES, downloadPayload } from '../download.ts';
 import { approvalResponse } from '../responses.ts';
 import { type Route, route, validate } from '../route.ts';
-import { decisionFields, Link } from '../schemas/approvals.ts';
+import { decisionFields, Link, requireDecision, toAnswerInput } from '../schemas/approvals.ts';
 import { namedSchema } from '../schemas/named.ts';
 import { PayloadId } from '../schemas/values.ts';
 
@@ -25,7 +25,7 @@ const Token = z.string().describe('The last part of an approval link');
 const params = z.strictObject({ token: Token });
 const PAGE = { types: ['text/html'] };
 
-const LinkAnswer = namedSchema('LinkAnswer', z.strictObject(decisionFields));
+const LinkAnswer = namedSchema('LinkAnswer', requireDecision(z.strictObject(decisionFields)));
 
 const body = { maxBytes: MAX_DECISION_BYTES, acceptsForms: true, schema: LinkAnswer };
 
@@ -89,12 +89,20 @@ export const LINK_ROUTES: readonly Route[] = [
 // Browsers and programs get different responses at the same URL.
 const VARY = { vary: 'Accept' };
 
-/** The decision in a request; forms send edits as JSON text. */
-function parseAnswer(request: Request, submitted: unknown): AnswerInput {
-  const { answer, comment, contentHash, edits } = validate('An answer', LinkAnswer, submitted);
-  const parsed = isForm(request) && typeof edits === 'string' ? parseJson('`edits`', edits) : edits;
-  return { answer, ...omitUndefined({ comment, contentHash, edits: parsed }) };
+/** The decision in a request. What the fields of a form mean depends on the approval. */
+function parseAnswer(request: Request, submitted: unknown): AnswerInput | ReadAnswer {
+  const fields = Object.entries(Object(submitted) as Record<string, unknown>);
+  const others = Object.fromEntries(fields.filter(([name]) => !isForm(request) || !isValueField(name)));
+  const decision = validate('An answer', LinkAnswer, others);
+  if (!isForm(request)) return toAnswerInput(decision);
+  return (approval) => readDecisionForm(approval, submittedTexts(submitted));
 }
+
+/** The fields of a submitted form. */
+const submittedTexts = (submitted: unknown): SubmittedFields =>
+  Object.fromEntries(
+    Object.entries(Object(submitted)).filter((field): field is [string, string] => typeof field[1] === 'string'),
+  );
 
 /** The page again, with the problem and the submitted values. */
 async function problemPage(
@@ -108,14 +116,8 @@ async function problemPage(
   // Internal errors and unknown links get the general error page.
   if (problem.status >= 500 || problem.status === 404) throw error;
   const link = await createOperator(api.runtime).approvalByLink(token);
-  const { answer, comment, edits } = Object(submitted) as Record<string, unknown>;
-  const values = { answer, comment, edits };
-  const texts = Object.entries(values).filter(([, value]) => typeof value === 'string');
-  return page(
-    context,
-    linkPage(link, { token, problem, formValues: Object.fromEntries(texts), now: nowOf(api) }),
-    problem.status,
-  );
+  const formValues = submittedTexts(submitted);
+  return page(context, linkPage(link, { token, problem, formValues, now: nowOf(api) }), problem.status);
 }
 
 const nowOf = ({ runtime }: AppOptions): Date => new Date(runtime.clock.now());

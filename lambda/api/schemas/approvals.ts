@@ -1,12 +1,18 @@
 import * as z from 'zod';
 import { APPROVAL_STATUSES } from '../../core/approval.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
+import type { AnswerInput } from '../../runtime/approvals/decide-input.ts';
 import { namedSchema } from './named.ts';
 import { ProblemSchema } from './problems.ts';
 import { Document, StatusName, StringList, Timestamp } from './values.ts';
 
 /** The fields of a decision, by link or by API. */
 export const decisionFields = {
-  answer: z.enum(['approve', 'reject']),
+  answer: z
+    .enum(['approve', 'reject'])
+    .optional()
+    .describe('Required, unless there is a `value`; `reject` declines a question'),
+  value: z.unknown().optional().describe('The answer to a question, which matches its `answerSchema`'),
   comment: z.string().max(10_000).optional(),
   edits: z
     .unknown()
@@ -18,6 +24,20 @@ export const decisionFields = {
     .optional()
     .describe('The hash of what the approver saw; the decision is rejected if the approval shows something else'),
 };
+
+/** Refuses a request without a decision. */
+export const requireDecision = <S extends z.ZodObject>(schema: S): S =>
+  schema.refine(({ answer, value }) => answer !== undefined || value !== undefined, {
+    path: ['answer'],
+    message: 'must be "approve" or "reject", or there must be a `value`',
+  });
+
+type DecisionFields = z.infer<z.ZodObject<typeof decisionFields>>;
+
+/** The decision in a request; a missing answer is refused when it is recorded. */
+export const toAnswerInput = (fields: DecisionFields): AnswerInput => omitUndefined(fields) as AnswerInput;
+
+const Schema = z.record(z.string(), z.unknown());
 
 const Vote = namedSchema(
   'Vote',
@@ -37,6 +57,7 @@ const Vote = namedSchema(
     at: Timestamp,
     comment: z.string().optional(),
     edits: z.unknown().optional().describe('The changes that this vote proposed'),
+    value: z.unknown().optional().describe('The answer that this vote gave to a question'),
     counts: z
       .boolean()
       .describe('Whether it counts for what is decided on now; earlier approvals do not count for proposed changes'),
@@ -62,11 +83,17 @@ export const Approval = namedSchema(
       .strictObject({ by: z.string(), for: z.string().optional(), at: Timestamp, edits: z.unknown() })
       .optional()
       .describe('The newest changes that an approver proposed; a decision is about the request with these changes'),
+    answerSchema: Schema.optional().describe('For a question: the JSON Schema of its answer'),
+    answer: z
+      .strictObject({ by: z.string(), for: z.string().optional(), at: Timestamp, value: z.unknown() })
+      .optional()
+      .describe('The newest answer to a question; it is final when the status is APPROVED'),
     approvers: StringList,
     quorum: z.int(),
     requestedAt: Timestamp,
     deadline: Timestamp.optional(),
     editable: z.boolean(),
+    editsSchema: Schema.optional().describe('The JSON Schema of edits; absent if any JSON can be sent'),
     members: z
       .record(z.string(), StringList)
       .optional()

@@ -6,18 +6,19 @@ import { type Html, html } from '../markup.ts';
 import { notice } from '../notice.ts';
 import { userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';
-import { followUpReason, proposedChanges } from './changed-facts.ts';
+import { followUpReason, givenAnswer, proposedChanges } from './changed-facts.ts';
 import { approvalCount } from './people.ts';
 import { OWN_PAGE, section } from './section.ts';
+import { isQuestion, requestVerb } from './words.ts';
 
 // Approvers must see everything that they decide on; this limit only keeps a page from breaking the browser.
 const MOST_BYTES = 1024 * 1024;
 
 /** The title of an approval request, its terms, and everything that it shows. */
 export function approvalDetails(approval: ApprovalDocument, showing: ShowOptions, now: Date): Html {
-  const { title, agent, requestNumber, run, status } = approval;
+  const { title, agent, requestNumber, run } = approval;
   return html`<header>
-<p class="eyebrow">${agent === undefined ? 'A run' : userText(agent)} ${status === 'PENDING' ? 'requests' : 'requested'} approval${requestNumber > 1 && ` for the ${ordinal(requestNumber)} time`} · run <span class="id">${userText(run)}</span></p>
+<p class="eyebrow">${agent === undefined ? 'A run' : userText(agent)} ${requestVerb(approval)}${requestNumber > 1 && ` for the ${ordinal(requestNumber)} time`} · run <span class="id">${userText(run)}</span></p>
 <h1>${userText(title)}</h1>
 </header>
 ${approvalTerms(approval, now)}
@@ -35,8 +36,8 @@ export function approvalContent(approval: ApprovalDocument, showing: ShowOptions
       title,
       html`<div class="doc">${showTruncated(doc, MOST_BYTES, showing)}</div>`,
     );
-  return html`${changed && followUpReason(changed, place)}
-${proposedChanges(approval, place)}
+  return html`${changed && followUpReason(approval, changed, place)}
+${isQuestion(approval) ? givenAnswer(approval, place) : proposedChanges(approval, place)}
 ${isThere(show) && card('shown', 'Details', show)}
 ${isThere(facts) && card('facts', 'Facts', facts)}`;
 }
@@ -44,15 +45,16 @@ ${isThere(facts) && card('facts', 'Facts', facts)}`;
 /** When a request was made, until when it can be decided, and how many approvals it needs. */
 export function approvalTerms(approval: ApprovalDocument, now: Date, { suffix } = OWN_PAGE): Html {
   const { requestedAt, requestedBy, deadline, status, quorum, votes, endedAt } = approval;
+  const [decideBy, decisions] = isQuestion(approval) ? ['Answer by', 'Equal answers'] : ['Decide by', 'Approvals'];
   return html`<dl class="facts" data-key="terms${suffix}" data-quiet data-rev="${status} ${votes.length} ${deadline?.getTime()}">
 <div><dt>Requested</dt><dd>${relativeAndExactTime(requestedAt, now)}</dd></div>
 ${requestedBy !== undefined && html`<div><dt>Run requested by</dt><dd>${userText(requestedBy)}</dd></div>`}
 ${
   status === 'PENDING'
-    ? html`<div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>`
+    ? html`<div><dt>${decideBy}</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>`
     : endedAt && html`<div><dt>Closed</dt><dd>${relativeAndExactTime(endedAt, now)}</dd></div>`
 }
-<div><dt>Approvals</dt><dd>${approvalCount(approval)} of ${quorum} needed</dd></div>
+${(quorum > 1 || !isQuestion(approval)) && html`<div><dt>${decisions}</dt><dd>${approvalCount(approval)} of ${quorum} needed</dd></div>`}
 </dl>`;
 }
 
@@ -73,6 +75,9 @@ const isThere = (doc: Doc | undefined): doc is Doc =>
 
 const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' : `${n}th`);
 
-/** How many approvals are still missing, in words. */
+/** How many approvals or equal answers are still missing, in words. */
 export const remainingApprovals = (approval: ApprovalDocument): string =>
-  pluralize(Math.max(0, approval.quorum - approvalCount(approval)), 'more approval');
+  pluralize(
+    Math.max(0, approval.quorum - approvalCount(approval)),
+    isQuestion(approval) ? 'more equal answer' : 'more approval',
+  );

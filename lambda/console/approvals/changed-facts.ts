@@ -5,25 +5,37 @@ import { showDocument } from '../document/show-document.ts';
 import { type Html, html } from '../markup.ts';
 import { plainText, revealHidden, userText } from '../text.ts';
 import { type RequestPlace, section } from './section.ts';
+import { fullAnswer, isQuestion } from './words.ts';
 
 type Changed = NonNullable<ApprovalDocument['changed']>;
 
-/** Explains why approval is requested again. */
-export const followUpReason = (changed: Changed, place: RequestPlace): Html => {
+/** Explains why people are asked again. */
+export const followUpReason = (approval: ApprovalDocument, changed: Changed, place: RequestPlace): Html => {
   const refused = rejectedEdits(changed);
-  return refused === undefined ? changedFacts(changed, place) : notAccepted(changed.before, refused, place);
+  if (refused === undefined) return changedFacts(changed, place);
+  return isQuestion(approval)
+    ? section(
+        place,
+        { id: 'refused', className: 'notice wait' },
+        'The answer was not accepted',
+        refusal(refused),
+        fullAnswer(approval, changed.before),
+      )
+    : notAccepted(changed.before, refused, place);
 };
 
 /** Why the agent rejected the edits of the previous approval; undefined if facts changed instead. */
 export const rejectedEdits = ({ after }: Changed): string | undefined =>
   typeof after === 'string' ? after : undefined;
 
+const refusal = (why: string): Html => html`<div class="text" dir="auto">${revealHidden(why)}</div>`;
+
 const notAccepted = (edits: Doc, why: string, place: RequestPlace): Html =>
   section(
     place,
     { id: 'refused', className: 'notice wait' },
     'The approved changes were not accepted',
-    html`<div class="text" dir="auto">${revealHidden(why)}</div>
+    html`${refusal(why)}
 <details><summary>Changes</summary><div class="doc">${showDocument(edits)}</div></details>`,
   );
 
@@ -41,6 +53,22 @@ export function proposedChanges({ proposal, facts, show, status }: ApprovalDocum
       compareEdits(proposal.edits as Doc, facts, show),
     );
   return html`<div data-key="proposal${place.suffix}" data-rev="${proposal?.at.getTime()}">${shown}</div>`;
+}
+
+/** The newest answer to a question that still needs an equal one; empty if there is none. */
+export function givenAnswer(approval: ApprovalDocument, place: RequestPlace): Html {
+  const { answer, status } = approval;
+  const shown =
+    answer &&
+    status === 'PENDING' &&
+    section(
+      place,
+      { id: 'proposal', className: 'notice wait' },
+      html`${userText(answer.by)} answered`,
+      fullAnswer(approval, answer.value),
+      html`<p>Another person must give the same answer. If you give a different one, the others are asked again.</p>`,
+    );
+  return html`<div data-key="proposal${place.suffix}" data-rev="${status} ${answer?.at.getTime()}">${shown}</div>`;
 }
 
 /** Compares the fields of edits with the fields of the same names that the request shows. */
@@ -96,9 +124,10 @@ function differences(before: Doc, after: Doc): readonly Row[] {
   return rows.filter(([, old, now]) => !equal(old, now));
 }
 
-/** One line on why approval is requested again. */
-export function followUpSummary(changed: Changed): string {
-  if (rejectedEdits(changed) !== undefined) return 'the approved changes were not accepted';
+/** One line on why people are asked again. */
+export function followUpSummary(approval: ApprovalDocument, changed: Changed): string {
+  if (rejectedEdits(changed) !== undefined)
+    return isQuestion(approval) ? 'the answer was not accepted' : 'the approved changes were not accepted';
   const names = differences(changed.before, changed.after).map(([name]) => plainText(name === '' ? 'all' : name));
   return `these facts changed: ${names.join(', ')}`;
 }

@@ -8,6 +8,7 @@ import type { DelegationView } from '../../runtime/approvals/delegations.ts';
 import { type HtmlValue, html } from '../markup.ts';
 import type { Deciders } from './decide-form.ts';
 import { nameList, ownVote } from './people.ts';
+import { isQuestion } from './words.ts';
 
 /** Whether a caller can decide approvals at all, as a person or for others. */
 const canDecide = (caller: Caller): boolean =>
@@ -55,7 +56,8 @@ export function needsDelegations(caller: Caller, { approvers, members = {}, stat
 
 /** Why a caller is not offered to decide a request. */
 export function whyNotOffered(caller: Caller, approval: ApprovalDocument, person: string | undefined): HtmlValue {
-  if (!canDecide(caller)) return 'You can view this request, but not decide it.';
+  if (!canDecide(caller))
+    return `You can view this ${isQuestion(approval) ? 'question, but not answer' : 'request, but not decide'} it.`;
   if (isExcluded(approval, person)) return 'You requested this run, so another approver must decide.';
   const unknown = approval.approvers.filter((approver) => isGroup(approver) && !approval.members?.[approver]);
   if (caller.decidesForOthers && unknown.length > 0)

@@ -8,6 +8,7 @@ import { elapsedTime, exactTime, relativeAndExactTime } from '../time.ts';
 import { followUpSummary, proposalSummary } from './changed-facts.ts';
 import { approvalCount, nameList } from './people.ts';
 import { toFieldValue } from './together/selection.ts';
+import { isQuestion, shortAnswer } from './words.ts';
 
 /** A request in a list, among others of its kind. */
 export interface InboxItem {
@@ -23,7 +24,8 @@ export interface InboxItem {
 
 /** A request in the inbox: a link to it, the values that tell it apart, its waiting time and its deadline. */
 export function inboxItem({ approval, alike, as, box, now }: InboxItem): Html {
-  const { run, id, title, agent, requestedAt, deadline, quorum, approvers, changed, proposal, for: person } = approval;
+  const { run, id, title, agent, requestedAt, deadline, quorum, approvers, for: person } = approval;
+  const [decideBy, decisions] = isQuestion(approval) ? ['Answer by', 'Equal answers'] : ['Decide by', 'Approvals'];
   const link = html`<a href="${PATHS.approval(run, id)}${queryString({ as })}">${userText(title)}</a>`;
   const isInGroup = alike.length > 1;
   return html`<li${box !== undefined && html` class="selectable"`}>
@@ -32,13 +34,21 @@ ${box !== undefined && html`<label class="pick"><input type="checkbox" name="pic
 <p class="quiet">${!isInGroup && agent !== undefined && html`${userText(agent)} · `}<span class="id">${userText(run)}</span> · approvers: ${nameList(approvers)}</p>
 ${contentSummary(approval, alike)}
 ${sameContent(approval, alike)}
-${changed && html`<p>Requested again because ${followUpSummary(changed)}</p>`}
-${proposal && html`<p>${userText(voterName(proposal))} proposes ${proposalSummary(approval)}</p>`}
+${whatHappened(approval)}
 ${person !== undefined && html`<p>You answer for ${userText(person)}</p>`}</div>
 <dl><div><dt>Waiting for</dt><dd>${elapsedTime(requestedAt, now)} <span class="quiet">(${exactTime(requestedAt)})</span></dd></div>
-<div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>
-${quorum > 1 && html`<div><dt>Approvals</dt><dd>${approvalCount(approval)} of ${quorum}</dd></div>`}</dl>
+<div><dt>${decideBy}</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>
+${quorum > 1 && html`<div><dt>${decisions}</dt><dd>${approvalCount(approval)} of ${quorum}</dd></div>`}</dl>
 </li>`;
+}
+
+/** Why it is requested again, which changes were proposed, and which answer was given. */
+function whatHappened(approval: ApprovalDocument): Html {
+  const { changed, proposal, answer } = approval;
+  const given = answer && shortAnswer(approval, answer.value);
+  return html`${changed && html`<p>${isQuestion(approval) ? 'Asked' : 'Requested'} again because ${followUpSummary(approval, changed)}</p>`}
+${proposal && html`<p>${userText(voterName(proposal))} proposes ${proposalSummary(approval)}</p>`}
+${answer && html`<p>${userText(voterName(answer))} answered${given && html`: ${given}`}</p>`}`;
 }
 
 const MAX_SUMMARY_FIELDS = 4;

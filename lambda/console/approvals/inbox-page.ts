@@ -14,6 +14,7 @@ import { findDeciders } from './deciders.ts';
 import { inboxItem } from './inbox-item.ts';
 import { kindName } from './together/kind-name.ts';
 import { toListValue } from './together/selection.ts';
+import { isQuestion } from './words.ts';
 
 /** The inbox of one person, or of everybody. */
 export interface InboxView {
@@ -87,7 +88,10 @@ function list(view: InboxView): Html {
 /** The requests of one kind. If several can be decided, they can be selected and decided together. */
 function kindList({ caller, person, now }: InboxView, alike: readonly ApprovalDocument[]): Html {
   const as = caller.decidesForOthers ? person : undefined;
-  const selectable = alike.filter((approval) => findDeciders(caller, approval, person ?? caller.person));
+  // The answer to a question is about this question alone.
+  const selectable = alike.filter(
+    (approval) => !isQuestion(approval) && findDeciders(caller, approval, person ?? caller.person),
+  );
   const [first] = alike;
   if (!first || selectable.length < 2)
     return html`<ul class="inbox card sheet">${alike.map((approval) => inboxItem({ approval, alike: [approval], as, now }))}</ul>`;
@@ -107,5 +111,5 @@ ${as !== undefined && html`<input type="hidden" name="as" value="${as}">`}
 
 const empty = (caller: Caller): Html =>
   html`<section class="card empty"><h2>No pending approvals</h2>
-<p>Requests that agents make with <code>ctx.approval</code> appear here automatically.</p>
+<p>Requests that agents make with <code>ctx.approval</code> and <code>ctx.ask</code> appear here automatically.</p>
 ${hasRole(caller, OPERATE_ROLES) && html`<p class="actions"><a class="button" href="${PATHS.start}">Start a run</a><a class="button" href="${PATHS.runs}">View runs</a></p>`}</section>`;

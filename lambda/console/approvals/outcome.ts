@@ -9,6 +9,7 @@ import { relativeAndExactTime } from '../time.ts';
 import { remainingApprovals } from './approval-details.ts';
 import { followUpSummary, rejectedEdits } from './changed-facts.ts';
 import { nameList, ownVote } from './people.ts';
+import { fullAnswer, isQuestion, votedVerb } from './words.ts';
 
 export interface OutcomeOptions {
   readonly person?: string | undefined;
@@ -29,16 +30,18 @@ export function outcome(
   const own = ownVote(approval, person);
   const rev = `${approval.status} ${approval.votes.length} ${run.status} ${own?.answer} ${again?.status}`;
   const shown = approval.status === 'PENDING' && !own ? false : describeOutcome(approval, own?.answer, now);
-  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but requested again' : headline(approval, own, person), shown, again && asksAgain(again, againLink), runNow(run.status, approval, link))}</div>`;
+  const askedAgain = isQuestion(approval) ? 'Answered, but asked again' : 'Approved, but requested again';
+  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? askedAgain : headline(approval, own, person), shown, again && asksAgain(again, againLink), runNow(run.status, approval, link))}</div>`;
 }
 
 /** Why approval is requested again, and a link to the new request. */
-function asksAgain({ changed, status }: ApprovalDocument, link: string | undefined): Html {
+function asksAgain(again: ApprovalDocument, link: string | undefined): Html {
+  const { changed, status } = again;
   const refused = changed && rejectedEdits(changed);
   const why =
     refused !== undefined
-      ? html`<p>The changes were not accepted:</p><div class="text" dir="auto">${revealHidden(refused)}</div>`
-      : changed && html`<p>Meanwhile, ${followUpSummary(changed)}.</p>`;
+      ? html`<p>The ${isQuestion(again) ? 'answer was' : 'changes were'} not accepted:</p><div class="text" dir="auto">${revealHidden(refused)}</div>`
+      : changed && html`<p>Meanwhile, ${followUpSummary(again, changed)}.</p>`;
   const words = status === 'PENDING' ? 'Open the new request' : 'View the new request';
   return html`${why}<p>${link === undefined ? 'The approvers receive a new link.' : html`<a class="button" href="${link}">${words}</a>`}</p>`;
 }
@@ -47,27 +50,33 @@ const toneOf = ({ status }: ApprovalDocument): 'ok' | 'bad' | 'neutral' | 'wait'
   status === 'APPROVED' ? 'ok' : status === 'PENDING' ? 'wait' : 'neutral';
 
 function headline(
-  { status, outcome: meant }: ApprovalDocument,
+  approval: ApprovalDocument,
   own: ApprovalDocument['votes'][number] | undefined,
   person: string | undefined,
 ): string {
+  const { status, outcome: meant } = approval;
+  const noun = isQuestion(approval) ? 'answer' : 'decision';
   switch (status) {
     case 'PENDING':
-      return describeOwnVote(own, person);
+      return describeOwnVote(approval, own, person);
     case 'APPROVED':
-      return 'Approved';
+      return isQuestion(approval) ? 'Answered' : 'Approved';
     case 'REJECTED':
-      return 'Rejected';
+      return isQuestion(approval) ? 'Declined' : 'Rejected';
     case 'EXPIRED':
-      return meant === 'approve' ? 'Approved automatically: no decision in time' : 'Expired: no decision in time';
+      return meant === 'approve' ? 'Approved automatically: no decision in time' : `Expired: no ${noun} in time`;
     case 'WITHDRAWN':
-      return 'Withdrawn: no decision is needed';
+      return `Withdrawn: no ${noun} is needed`;
   }
 }
 
 /** The vote of the reader, which a delegate may have cast. */
-function describeOwnVote(own: ApprovalDocument['votes'][number] | undefined, person: string | undefined): string {
-  const did = own?.answer === 'approve' ? 'approved this' : 'rejected this';
+function describeOwnVote(
+  approval: ApprovalDocument,
+  own: ApprovalDocument['votes'][number] | undefined,
+  person: string | undefined,
+): string {
+  const did = `${votedVerb(approval, own?.answer ?? 'reject')} this`;
   if (own?.for === undefined) return `You ${did}`;
   return own.for === person ? `${plainText(own.by)} ${did} for you` : `You ${did} for ${plainText(own.for)}`;
 }
@@ -76,18 +85,22 @@ function describeOutcome(approval: ApprovalDocument, own: string | undefined, no
   const { status, votes, endedAt, deadline, withdrawalReason, outcome: meant } = approval;
   if (status === 'PENDING')
     return (
-      own && html`<p>Your decision is recorded. ${remainingApprovals(approval)} needed before the run resumes.</p>`
+      own &&
+      html`<p>Your ${isQuestion(approval) ? 'answer' : 'decision'} is recorded. ${remainingApprovals(approval)} needed before the run resumes.</p>`
     );
   const when = endedAt && html` ${relativeAndExactTime(endedAt, now)}`;
   if (status === 'WITHDRAWN')
-    return html`<p>Withdrawn${when}: ${userText(withdrawalReason ?? 'no reason given')}</p><p>${MEANING.reject}</p>`;
+    return html`<p>Withdrawn${when}: ${userText(withdrawalReason ?? 'no reason given')}</p><p>${isQuestion(approval) ? NO_ANSWER : MEANING.reject}</p>`;
   if (status === 'EXPIRED')
-    return html`<p>The deadline was${deadline && html` ${relativeAndExactTime(deadline, now)}`}. ${MEANING[meant ?? 'reject']}</p>`;
+    return html`<p>The deadline was${deadline && html` ${relativeAndExactTime(deadline, now)}`}. ${isQuestion(approval) && meant !== 'fail' ? NO_ANSWER : MEANING[meant ?? 'reject']}</p>`;
   const deciders = votes
     .filter(({ answer, counts }) => counts && (status !== 'REJECTED' || answer === 'reject'))
     .map(voterName);
-  return html`<p>By ${nameList(deciders)},${when}.</p>`;
+  const given = status === 'APPROVED' && approval.answer && fullAnswer(approval, approval.answer.value);
+  return html`${given}<p>By ${nameList(deciders)},${when}.</p>`;
 }
+
+const NO_ANSWER = 'The agent continues without an answer.';
 
 const MEANING = {
   approve: 'The agent continues as if it was approved.',

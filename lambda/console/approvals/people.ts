@@ -4,36 +4,49 @@ import { isExcluded } from '../../core/requester.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';
-import { badge, statusBadge } from '../status-badge.ts';
+import { badge } from '../status-badge.ts';
 import { revealHidden, userText } from '../text.ts';
 import { relativeTime } from '../time.ts';
 import { OWN_PAGE, section } from './section.ts';
+import { approvalBadge, fullAnswer, isQuestion } from './words.ts';
 
 /** The votes of an approval, and the approvers who have not voted. */
 export function peopleSection(approval: ApprovalDocument, now: Date, place = OWN_PAGE): Html {
   const { approvers, votes, status, requestedBy, excludeRequester } = approval;
   const answered = new Set(votes.filter(({ counts }) => counts).flatMap(({ by, for: person, as }) => [by, person, as]));
+  const [title, notYet, never] = isQuestion(approval)
+    ? ['Who can answer', 'Not answered yet: ', 'Did not answer: ']
+    : ['Approvers', 'Not voted yet: ', 'Did not vote: '];
   const others = approvers.filter((approver) => !answered.has(approver) && !isExcluded(approval, approver));
   return section(
     place,
     { id: 'people', className: 'card', rev: `${status} ${votes.length} ${approvers.length}` },
-    'Approvers',
-    votes.length > 0 && html`<ul class="votes">${votes.map((vote) => voteOf(vote, now))}</ul>`,
-    others.length > 0 && html`<p>${status === 'PENDING' ? 'Not voted yet: ' : 'Did not vote: '}${nameList(others)}</p>`,
+    title,
+    votes.length > 0 && html`<ul class="votes">${votes.map((vote) => voteOf(approval, vote, now))}</ul>`,
+    others.length > 0 && html`<p>${status === 'PENDING' ? notYet : never}${nameList(others)}</p>`,
     excludeRequester &&
       requestedBy !== undefined &&
       html`<p class="hint">${userText(requestedBy)} requested the run and does not decide.</p>`,
   );
 }
 
-function voteOf(
-  { by, for: person, as, membership, answer, at, comment, edits, counts }: ApprovalDocument['votes'][number],
-  now: Date,
-): Html {
-  return html`<li><span class="line"><strong>${userText(by)}</strong>${person !== undefined && html` <span>for ${userText(person)}</span>`}${as !== undefined && html`<span class="quiet">${person === undefined ? 'for' : 'of'} ${userText(as)}${membership === 'stated' && ', as stated by an administrator'}</span>`} ${counts ? statusBadge(answer === 'approve' ? 'APPROVED' : 'REJECTED') : badge('neutral', 'Approved before')} <span class="quiet">${relativeTime(at, now)}</span></span>
-${!counts && html`<p class="hint">Does not count any more: it was for an earlier version of the request.</p>`}
+function voteOf(approval: ApprovalDocument, vote: ApprovalDocument['votes'][number], now: Date): Html {
+  const { by, for: person, as, membership, answer, at, comment, edits, value, counts } = vote;
+  return html`<li><span class="line"><strong>${userText(by)}</strong>${person !== undefined && html` <span>for ${userText(person)}</span>`}${as !== undefined && html`<span class="quiet">${person === undefined ? 'for' : 'of'} ${userText(as)}${membership === 'stated' && ', as stated by an administrator'}</span>`} ${counts ? approvalBadge(approval, answer === 'approve' ? 'APPROVED' : 'REJECTED') : badge('neutral', isQuestion(approval) ? 'Answered' : 'Approved before')} <span class="quiet">${relativeTime(at, now)}</span></span>
+${!counts && html`<p class="hint">${whyNotCounted(approval, vote)}</p>`}
+${value !== undefined && fullAnswer(approval, value)}
 ${comment !== undefined && html`<div class="text" dir="auto">${revealHidden(comment)}</div>`}
 ${edits !== undefined && html`<div class="doc"><p class="hint">With these changes:</p>${showDocument(edits as Doc)}</div>`}</li>`;
+}
+
+function whyNotCounted(approval: ApprovalDocument, vote: ApprovalDocument['votes'][number]): string {
+  if (!isQuestion(approval)) return 'Does not count any more: it was for an earlier version of the request.';
+  const later = approval.votes.slice(approval.votes.indexOf(vote) + 1);
+  const isReplaced = later.some((each) => votersOf(each).some((person) => votersOf(vote).includes(person)));
+  if (isReplaced) return 'Replaced by a later answer.';
+  return approval.status === 'PENDING'
+    ? 'Differs from the newest answer. It counts again if somebody gives the same answer.'
+    : 'Differs from the answer that was accepted.';
 }
 
 /** The vote of a person on what is decided on now, also if someone cast it for them. */

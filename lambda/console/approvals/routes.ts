@@ -1,7 +1,5 @@
 import type { Hono } from 'hono';
 import { checkPerson } from '../../core/approval.ts';
-import { invalidInput } from '../../core/invalid-input.ts';
-import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Caller } from '../../http/caller.ts';
 import type { ApiEnv } from '../../http/request-variables.ts';
 import {
@@ -22,7 +20,6 @@ import {
   htmlResponse,
   idFromPath,
   OVERLAP_MS,
-  parseDocument,
   parseGroups,
   parseWholeNumber,
   readForm,
@@ -32,6 +29,7 @@ import {
 import { type ApprovalPageOptions, approvalPage } from './approval-page.ts';
 import { needsDelegations } from './deciders.ts';
 import { EVERYBODY, type InboxView, inboxChanges, inboxPage } from './inbox-page.ts';
+import { readDecisionForm } from './submitted-decision.ts';
 import { togetherRoutes } from './together/routes.ts';
 import { whoAnswers } from './who-answers.ts';
 
@@ -67,14 +65,13 @@ export function approvalRoutes(app: Hono<ApiEnv>, options: ConsoleOptions): void
       context,
       async () => {
         const { approval } = await loaded(context, now());
-        const { answer: given, comment, contentHash } = form;
-        if (given !== 'approve' && given !== 'reject') throw invalidInput('`answer`', '"approve" or "reject"', given);
-        const edits = form.edits === undefined ? undefined : parseDocument('Your changes', form.edits);
         const who = whoAnswers(caller, form.member ?? form.by);
-        const personFor = form.for === undefined ? undefined : checkPerson('`for`', form.for);
+        const personFor = form.for === undefined ? {} : { for: checkPerson('`for`', form.for) };
         await operator.decide(approval.run, {
-          ...{ approval: approval.id, answer: given, ...who },
-          ...omitUndefined({ for: personFor, comment, contentHash, edits }),
+          ...readDecisionForm(approval, form),
+          ...who,
+          ...personFor,
+          approval: approval.id,
         });
         telemetry.count('DecisionRecorded');
         const as = caller.decidesForOthers ? who.by : undefined;

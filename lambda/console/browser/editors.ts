@@ -15,9 +15,10 @@ export function attachEditors(): void {
   }
   for (const form of document.querySelectorAll('form')) {
     form.addEventListener('submit', (event) => {
-      const invalid = [...form.querySelectorAll<HTMLTextAreaElement>('textarea.json')].find(
-        (editor) => !validateEditor(editor),
-      );
+      // Someone who rejects need not correct what they had entered.
+      const isRejecting = event.submitter instanceof HTMLButtonElement && event.submitter.value === 'reject';
+      const editors = isRejecting ? [] : form.querySelectorAll<HTMLTextAreaElement>('textarea.json');
+      const invalid = [...editors].find((editor) => !validateEditor(editor));
       if (form.ariaBusy === 'true' || invalid) event.preventDefault();
       else form.ariaBusy = 'true';
       if (invalid) focusMistake(invalid);

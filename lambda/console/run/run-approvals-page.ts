@@ -1,10 +1,10 @@
 import type { Caller } from '../../http/caller.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
+import { approvalBadge, shortAnswer, votedVerb } from '../approvals/words.ts';
 import { runBreadcrumbs } from '../crumbs.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS } from '../paths.ts';
-import { statusBadge } from '../status-badge.ts';
 import { userText } from '../text.ts';
 import { relativeTime } from '../time.ts';
 
@@ -28,10 +28,12 @@ export const runApprovalsPage = (
     }</section>`,
   });
 
-function approvalItem({ run, id, title, status, requestedAt, votes }: ApprovalDocument, now: Date): Html {
-  const decisions = votes.map(
-    ({ by, answer }) => html`<span>${userText(by)} ${answer === 'approve' ? 'approved' : 'rejected'}</span>`,
-  );
+function approvalItem(approval: ApprovalDocument, now: Date): Html {
+  const { run, id, title, status, requestedAt, votes } = approval;
+  const decisions = votes.map(({ by, answer, value }) => {
+    const given = value === undefined ? undefined : shortAnswer(approval, value);
+    return html`<span>${userText(by)} ${votedVerb(approval, answer)}${given && html`: ${given}`}</span>`;
+  });
   return html`<li><p><a href="${PATHS.approval(run, id)}">${userText(title)}</a></p>
-<p class="line quiet">${statusBadge(status)}<span>requested ${relativeTime(requestedAt, now)}</span>${decisions}</p></li>`;
+<p class="line quiet">${approvalBadge(approval, status)}<span>requested ${relativeTime(requestedAt, now)}</span>${decisions}</p></li>`;
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { sortedJson } from '../../core/sorted-json.ts';
 
 /** The value of `format`; a bundle with another one is refused. */
 export const EVIDENCE_FORMAT = 'waitstate-evidence/1';
@@ -80,12 +81,5 @@ export const sha256 = (text: string): string => createHash('sha256').update(text
 
 /** The seal of a bundle: the hash of everything in it but the seal, independent of the order of fields. */
 export function sealOf({ seal: _seal, ...rest }: Readonly<Record<string, unknown>>): string {
-  return sha256(JSON.stringify(sortFields(rest)));
-}
-
-function sortFields(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortFields);
-  if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(fields.map(([name, each]) => [name, sortFields(each)]));
+  return sha256(sortedJson(rest));
 }

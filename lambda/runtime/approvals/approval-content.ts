@@ -12,7 +12,9 @@ import {
 } from '../../checkpoints/engine.ts';
 import { isEncryptedText, type Person, type VoteAnswer, type VoteDelegation } from '../../core/approval.ts';
 import { currentVotes } from '../../core/approval-votes.ts';
+import type { JsonSchema } from '../../core/forms/json-schema.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
+import { sortedJson } from '../../core/sorted-json.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { type Approval, damagedApproval } from './approval-meta.ts';
 
@@ -22,6 +24,10 @@ export interface ApprovalContent {
   readonly show: unknown;
   readonly facts: Readonly<Record<string, unknown>> | undefined;
   readonly changed: { readonly before: unknown; readonly after: unknown } | undefined;
+  /** The JSON Schema of the answer to a question. */
+  readonly answerSchema: JsonSchema | undefined;
+  /** The JSON Schema of edits, if there is one. */
+  readonly editsSchema: JsonSchema | undefined;
 }
 
 /** The same as documents: JSON in which `$` nodes stand for values that JSON lacks. */
@@ -30,14 +36,16 @@ export type ContentDoc = {
   readonly show?: Doc;
   readonly facts?: Fields;
   readonly changed?: { readonly before: Doc; readonly after: Doc };
+  readonly answerSchema?: JsonSchema;
+  readonly editsSchema?: JsonSchema;
 };
 
 /** The hash of what approvers see, in hex: SHA-256 of the stored text, or an HMAC with the key of an encrypted run. */
 export const hashContent = (cipher: RunCipher, text: string): string => cipher.hash().update(text).digest('hex');
 
-/** The hash of proposed changes to a request. */
+/** The hash of proposed changes to a request, or of an answer to a question: equal for equal values. */
 export const hashProposal = (cipher: RunCipher, contentHash: string, edits: unknown): string =>
-  hashContent(cipher, JSON.stringify([contentHash, edits]));
+  hashContent(cipher, sortedJson([contentHash, edits]));
 
 /** What approvers see, as the text that is stored. */
 export async function readContentText(at: RunContext, cipher: RunCipher, record: StoredRecord): Promise<string> {
@@ -52,9 +60,9 @@ export async function readApprovalContent(
   cipher: RunCipher,
   approval: Pick<Approval, 'meta' | 'stored'>,
 ): Promise<ApprovalContent> {
-  const doc = await readApprovalDocument(at, cipher, approval);
+  const { answerSchema, editsSchema, ...doc } = await readApprovalDocument(at, cipher, approval);
   const { title, show, facts, changed } = decode(doc, decodeOptions(at, { cipher })) as ApprovalContent;
-  return { title, show, facts, changed };
+  return { title, show, facts, changed, answerSchema, editsSchema };
 }
 
 /** Reads what approvers see, as documents, without the code of the agent; throws DAMAGED if the hash differs. */
@@ -66,7 +74,13 @@ export async function readApprovalDocument(
   const text = await readContentText(at, cipher, stored);
   if (hashContent(cipher, text) !== meta.contentHash)
     throw damagedApproval(stored, 'its content does not match its hash');
-  return parse(text) as ContentDoc;
+  const { answerSchema, editsSchema, ...doc } = parse(text) as Fields;
+  return {
+    ...(doc as unknown as ContentDoc),
+    // Plain JSON, in which only a field named `$` is stored in another way.
+    ...(answerSchema !== undefined && { answerSchema: decode(answerSchema) as JsonSchema }),
+    ...(editsSchema !== undefined && { editsSchema: decode(editsSchema) as JsonSchema }),
+  };
 }
 
 /** The vote of one person, with comment and edits. */
@@ -87,6 +101,8 @@ export interface VoteView {
   readonly comment?: string;
   /** The changes that this vote proposed. */
   readonly edits?: unknown;
+  /** The answer that this vote gave to a question. */
+  readonly value?: unknown;
   /** `stated` if an administrator said that they belong to the group, and nobody checked it. */
   readonly membership?: 'stated';
   /** Whether it counts for what is decided on now; an approval does not count after someone proposed changes. */
@@ -142,13 +158,14 @@ export function readVotes(
     const { by, for: person, delegation, as, answer, at: when, content, membership } = vote;
     const { comment, edits } = content === undefined ? {} : decryptVoteContent(at, cipher, stored, by, content);
     const counts = counting.includes(vote);
+    const carried = meta.question ? { value: edits } : { edits };
     return {
       by,
       ...omitUndefined({ for: person, as }),
       answer,
       at: new Date(when),
       counts,
-      ...omitUndefined({ membership, comment, edits }),
+      ...omitUndefined({ membership, comment, ...carried }),
       ...(delegation && { delegation: toDates(delegation) }),
     };
   });

@@ -69,6 +69,7 @@ const APPROVAL_CHECKS: Readonly<Record<keyof ApprovalMeta, Check>> = {
   escalateTo: optional(isListOf(isNonEmptyText)),
   onTimeout: isOneOf(...ON_TIMEOUT_ACTIONS),
   editable: isOneOf(true, false),
+  question: optional(isOneOf(true)),
   openGroups: optional(isOneOf(true)),
   requestedBy: optional(isNonEmptyText),
   excludeRequester: optional(isOneOf(true)),

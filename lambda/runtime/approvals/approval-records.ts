@@ -86,8 +86,8 @@ export async function createApprovalWrites(
 ): Promise<readonly Write[]> {
   const terms = checkApprovalRequest(request);
   checkRequester(name, terms, requestedBy);
-  const { title, show, facts } = request;
-  const value = omitUndefined({ title, show, facts, changed });
+  const { title, show, facts, answerSchema, editsSchema } = request;
+  const value = omitUndefined({ title, show, facts, changed, answerSchema, editsSchema });
   const kept = await sideRecord(at, cipher, approvalKey(id), {}, value);
   // The hash of exactly the text that is stored, so that the record proves what people saw.
   const contentHash = hashContent(cipher, await readContentText(at, cipher, kept));

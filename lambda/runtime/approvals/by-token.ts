@@ -30,11 +30,11 @@ async function hasEnded(at: RunContext, { person, for: delegator }: TokenMeta): 
   return delegation?.delegate !== person || !isActive(delegation, at.now());
 }
 
-/** Records a decision of the person whose link it is. */
+/** Records a decision of the person whose link it is. A function gets the approval, and returns the decision. */
 export async function decideByToken(
   context: Context,
   token: string,
-  answer: AnswerInput,
+  answer: AnswerInput | ((found: FoundApproval) => Promise<AnswerInput>),
 ): Promise<Linked<ChangedApproval>> {
   const link = await resolveToken(context, token);
   const found = await hideWhatIsGone(findLinked(context, link));
@@ -43,7 +43,8 @@ export async function decideByToken(
   const isListed = found.approval.meta.members !== undefined;
   const groups = as === undefined || isListed ? [] : [as];
   const voter = delegator === undefined ? { by, groups } : { by, for: delegator };
-  const input = { ...(Object(answer) as AnswerInput), approval, ...voter };
+  const given = typeof answer === 'function' ? await hideWhatIsGone(answer(found)) : answer;
+  const input = { ...(Object(given) as AnswerInput), approval, ...voter };
   return toLinked(link, await hideWhatIsGone(decide(found.at, input, found, groups)));
 }
 

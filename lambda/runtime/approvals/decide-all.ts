@@ -1,3 +1,4 @@
+import type { VoteAnswer } from '../../core/approval.ts';
 import { approvalKind } from '../../core/approval-kind.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { forEachConcurrently } from '../../core/for-each-concurrently.ts';
@@ -19,7 +20,9 @@ export interface ShownApproval {
 }
 
 /** One answer to several approvals, and who gives it. The caller must have authenticated `by` and `groups`. */
-export interface DecideAllInput extends Pick<DecideInput, 'by' | 'groups' | 'membership' | 'answer' | 'comment'> {
+export interface DecideAllInput extends Pick<DecideInput, 'by' | 'groups' | 'membership' | 'comment'> {
+  /** A question cannot be approved without its answer, so a vote for several can only decline it. */
+  readonly answer: VoteAnswer;
   /** 1 to 50 approvals of one kind: the same agent and the same name. Each is named once. */
   readonly approvals: readonly ShownApproval[];
 }

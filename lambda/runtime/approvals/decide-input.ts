@@ -3,11 +3,15 @@ import { type ApprovalMeta, checkPerson, isGroup, type Person, type VoteAnswer }
 import { currentProposal, shownHash } from '../../core/approval-votes.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
-import type { VoteContent } from './approval-content.ts';
 
-/** A decision, without the person who makes it. */
-export interface AnswerInput extends VoteContent {
-  readonly answer: VoteAnswer;
+/** A decision, without the person who makes it: a vote, or the answer to a question. */
+export type AnswerInput = DecisionDetails &
+  (
+    | { readonly answer: VoteAnswer; readonly value?: unknown }
+    | { readonly answer?: 'approve' | undefined; readonly value: unknown }
+  );
+
+interface DecisionDetails {
   /** The reason, at most 10,000 characters. */
   readonly comment?: string | undefined;
   /**
@@ -17,10 +21,14 @@ export interface AnswerInput extends VoteContent {
   readonly edits?: unknown;
   /** The hash of what the approver saw; a decision on anything else is refused. */
   readonly contentHash?: string | undefined;
+  /** The answer to a question: JSON of at most 64 KB. To decline, `answer` is `reject`, and there is no value. */
+  readonly value?: unknown;
 }
 
 /** A decision, and who makes it. The caller must have authenticated `by` and `groups`. */
-export interface DecideInput extends AnswerInput {
+export type DecideInput = AnswerInput & Decider;
+
+interface Decider {
   /** The id of the approval. */
   readonly approval: string;
   /** The person who decides, such as `user:ann`. */
@@ -44,7 +52,8 @@ const MAX_VOTES_BYTES = 200 * 1024;
 
 /** Refuses a malformed decision before anything is read. */
 export function checkDecision(input: DecideInput): void {
-  const { by, for: person, groups = [], answer, comment, edits, contentHash } = Object(input) as Partial<DecideInput>;
+  const { by, for: person, groups = [], comment, edits, value, contentHash } = Object(input) as Partial<DecideInput>;
+  const { answer = value === undefined ? undefined : 'approve' } = Object(input) as Partial<DecideInput>;
   checkPerson('`by`', by);
   if (person !== undefined && checkPerson('`for`', person) === by)
     throw invalidInput('`for`', 'another person than `by`', person);
@@ -55,12 +64,13 @@ export function checkDecision(input: DecideInput): void {
     throw invalidInput('`comment`', `text of at most ${MAX_COMMENT_CHARACTERS} characters`, comment);
   if (contentHash !== undefined && typeof contentHash !== 'string')
     throw invalidInput('`contentHash`', 'the `contentHash` of the approval', contentHash);
-  if (edits !== undefined) checkEdits(edits);
+  if (edits !== undefined) checkJson('`edits`', edits);
+  if (value !== undefined) checkJson('`value`', value);
 }
 
-function checkEdits(edits: unknown): void {
+function checkJson(argument: string, edits: unknown): void {
   if (!isWithinDepth(edits, MAX_EDITS_DEPTH))
-    throw invalidInput('`edits`', `JSON of at most ${MAX_EDITS_DEPTH} levels`, 'more');
+    throw invalidInput(argument, `JSON of at most ${MAX_EDITS_DEPTH} levels`, 'more');
   let text: string | undefined;
   try {
     text = JSON.stringify(edits);
@@ -68,7 +78,7 @@ function checkEdits(edits: unknown): void {
     // It contains a BigInt or itself.
   }
   if (text === undefined || Buffer.byteLength(text) > MAX_EDITS_BYTES || !isDeepStrictEqual(JSON.parse(text), edits))
-    throw invalidInput('`edits`', `JSON of at most ${MAX_EDITS_BYTES / 1024} KB`, edits);
+    throw invalidInput(argument, `JSON of at most ${MAX_EDITS_BYTES / 1024} KB`, edits);
 }
 
 /** Whether a value is nested at most this many levels deep; false for a value that contains itself. */
@@ -78,22 +88,15 @@ const isWithinDepth = (value: unknown, levels: number): boolean =>
   (levels > 0 && Object.values(value).every((inner) => isWithinDepth(inner, levels - 1)));
 
 /**
- * Refuses a decision on something other than what was shown, and edits of an approval that is not editable. `proposed`
- * is the hash of the request with the edits of this decision.
+ * Refuses a decision on something other than what was shown. `proposed` is the hash of the request with the edits of
+ * this decision.
  */
-export function checkHashAndEditable(
-  meta: ApprovalMeta,
-  { contentHash, edits }: AnswerInput,
-  proposed: string | undefined,
-): void {
-  if (edits !== undefined && !meta.editable)
-    throw invalidInput(
-      '`edits`',
-      'absent, because this approval cannot be edited (reject it with a comment instead)',
-      edits,
-    );
+export function checkShownHash(meta: ApprovalMeta, { contentHash }: AnswerInput, proposed: string | undefined): void {
   // The changes that are decided on now, sent by someone who knows them, such as their proposer whose request is retried.
   if (proposed !== undefined && proposed === currentProposal(meta)) return;
+  // An answer says itself what it is about, so it does not matter which answers of others its author had seen.
+  const isOfQuestion = contentHash === undefined || contentHash === meta.contentHash;
+  if (meta.question && (isOfQuestion || meta.votes.some(({ proposal }) => proposal === contentHash))) return;
   const proposer = meta.votes.findLast(({ proposes }) => proposes)?.by;
   // Someone who does not say what they saw may not know the proposed changes.
   if (contentHash === undefined && proposer !== undefined && meta.status === 'PENDING')

@@ -3,9 +3,10 @@ import { type ApprovalMeta, applyTimeouts, remind as reminded, withdraw as withd
 import { approvalExpired, castVote, currentProposal } from '../../core/approval-votes.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
-import { encryptVoteContent, encryptWithdrawalReason, hashProposal } from './approval-content.ts';
+import { encryptVoteContent, encryptWithdrawalReason, hashProposal, type VoteContent } from './approval-content.ts';
+import { readCarriedValue } from './carried-value.ts';
 import { type ChangedApproval, changeApproval } from './change-approval.ts';
-import { checkDecision, checkHashAndEditable, checkVotesSize, type DecideInput } from './decide-input.ts';
+import { checkDecision, checkShownHash, checkVotesSize, type DecideInput } from './decide-input.ts';
 import { type FoundApproval, findApproval } from './find-approval.ts';
 import { matchVoter } from './match-voter.ts';
 
@@ -34,11 +35,14 @@ export async function decide(
     expired = meta.status === 'PENDING' && now.status === 'EXPIRED' ? now : undefined;
     if (expired) return expired;
     const cipher = await current.cipher();
-    const { by, answer, edits } = input;
+    const { by, answer = 'approve', comment } = input;
+    const carried = await readCarriedValue(current, cipher, input);
+    const { value: edits } = carried;
     const proposed =
       answer === 'approve' && edits !== undefined ? hashProposal(cipher, meta.contentHash, edits) : undefined;
-    checkHashAndEditable(meta, input, proposed);
-    const content = encryptedVoteContent(at, cipher, current.approval.stored.key, input);
+    checkShownHash(meta, input, proposed);
+    carried.check();
+    const content = encryptedVoteContent(at, cipher, current.approval.stored.key, { by, comment, edits });
     const proposal = proposed ?? currentProposal(meta);
     // What an administrator states is about the person who decides, not about the one they answer for.
     const isStated = allowed.as !== undefined && allowed.for === undefined && input.membership === 'stated';
@@ -77,7 +81,7 @@ function encryptedVoteContent(
   at: RunContext,
   cipher: RunCipher,
   key: string,
-  { by, comment, edits }: DecideInput,
+  { by, comment, edits }: VoteContent & Pick<DecideInput, 'by'>,
 ): string | undefined {
   const content = omitUndefined({ comment: comment === '' ? undefined : comment, edits });
   if (Object.keys(content).length === 0) return undefined;

@@ -34,8 +34,9 @@ export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval
   const decided = votes.filter(({ answer, counts }) => counts && (status !== 'REJECTED' || answer === 'reject'));
   const delegated = decided.flatMap(({ by, for: person }) => (person === undefined ? [] : [{ by, for: person }]));
   const comments = decided.flatMap(({ comment }) => comment ?? []);
+  const isApproved = outcome === 'approve';
   return {
-    approved: outcome === 'approve',
+    ...(meta.question ? { answered: isApproved } : { approved: isApproved }),
     status,
     by: decided.map(({ by }) => by),
     ...(delegated.length > 0 && { delegated }),
@@ -46,9 +47,17 @@ export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval
     ...omitUndefined({
       comment: comments.length > 0 ? comments.join('\n') : undefined,
       edits: status === 'APPROVED' ? decided.findLast(({ edits }) => edits !== undefined)?.edits : undefined,
+      answer: status === 'APPROVED' ? decided.findLast(({ value }) => value !== undefined)?.value : undefined,
     }),
   };
 }
 
 /** A decision, and whether it makes the run fail (`onTimeout: 'fail'`). */
-export type RecordedDecision = Omit<Decision, 'facts'> & { readonly fails?: true };
+export interface RecordedDecision extends Omit<Decision, 'facts' | 'approved'> {
+  /** Of an approval. */
+  readonly approved?: boolean;
+  /** Of a question, with the answer. */
+  readonly answered?: boolean;
+  readonly answer?: unknown;
+  readonly fails?: true;
+}

@@ -10,6 +10,7 @@ import {
   unsentNotification,
 } from '../../core/approval.ts';
 import { shownHash } from '../../core/approval-votes.ts';
+import type { JsonSchema } from '../../core/forms/json-schema.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import {
   type ApprovalContent,
@@ -40,11 +41,17 @@ export interface ApprovalView {
   readonly contentHash: string;
   /** The newest changes that an approver proposed; a decision is about the request with these changes. */
   readonly proposal?: { readonly by: Person; readonly for?: Person; readonly at: Date; readonly edits: unknown };
+  /** For a question, the JSON Schema of its answer, from which a form can be made. */
+  readonly answerSchema?: JsonSchema;
+  /** The newest answer to a question; it is final when the status is APPROVED. */
+  readonly answer?: { readonly by: Person; readonly for?: Person; readonly at: Date; readonly value: unknown };
   readonly approvers: readonly Approver[];
   readonly quorum: number;
   readonly requestedAt: Date;
   readonly deadline?: Date;
   readonly editable: boolean;
+  /** The JSON Schema of edits; absent if any JSON can be sent. */
+  readonly editsSchema?: JsonSchema;
   /** The members of groups of approvers, as the agent listed them when approvers were last notified. */
   readonly members?: GroupMembers;
   /** Whether anyone can vote for a group whose members nobody knows. */
@@ -75,8 +82,8 @@ export const viewApproval = async (at: RunContext, id: string): Promise<Approval
 /** Renders an approval, with what it shows as values. */
 export async function toApprovalView(found: FoundApproval): Promise<ApprovalView> {
   const cipher = await found.cipher();
-  const { title, show, facts, changed } = await readApprovalContent(found.at, cipher, found.approval);
-  return { ...toApprovalTerms(found, cipher), title, show, facts, ...omitUndefined({ changed }) };
+  const { title, show, facts, ...more } = await readApprovalContent(found.at, cipher, found.approval);
+  return { ...toApprovalTerms(found, cipher), title, show, facts, ...omitUndefined(more) };
 }
 
 /** Everything of an approval except what it shows. */
@@ -87,7 +94,11 @@ export function toApprovalTerms(
   const meta = applyTimeouts(approval.meta, at.now());
   const unsent = unsentNotification(meta, at.now());
   const votes = readVotes(at, cipher, approval);
-  const proposal = votes[meta.votes.findLastIndex(({ proposes }) => proposes)];
+  const newest = votes[meta.votes.findLastIndex(({ proposes }) => proposes)];
+  const author = newest && { by: newest.by, ...omitUndefined({ for: newest.for }), at: newest.at };
+  const proposed =
+    author &&
+    (meta.question ? { answer: { ...author, value: newest.value } } : { proposal: { ...author, edits: newest.edits } });
   const { agent, name, requestNumber, status, approvers, quorum, editable, outcome } = meta;
   const { openGroups, requestedBy, excludeRequester } = meta;
   return {
@@ -105,14 +116,7 @@ export function toApprovalTerms(
     votes,
     ...(meta.members !== undefined && { members: readMembers(at, cipher, approval) }),
     ...omitUndefined({ openGroups, requestedBy, excludeRequester, for: person }),
-    ...(proposal && {
-      proposal: {
-        by: proposal.by,
-        ...omitUndefined({ for: proposal.for }),
-        at: proposal.at,
-        edits: proposal.edits,
-      },
-    }),
+    ...proposed,
     ...omitUndefined({ agent, outcome, withdrawalReason: readWithdrawalReason(at, cipher, { ...approval, meta }) }),
     ...omitUndefined({ deadline: toDate(meta.deadline), endedAt: toDate(meta.endedAt) }),
     ...(unsent && { unsentNotification: { ...unsent, since: new Date(unsent.since) } }),

@@ -7,7 +7,17 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+    /** Standard JSON Schema, if the library implements it: https://standardschema.dev/json-schema */
+    readonly jsonSchema?:
+      | { readonly input: (options: JsonSchemaOptions) => Readonly<Record<string, unknown>> }
+      | undefined;
   };
+}
+
+interface JsonSchemaOptions {
+  readonly target: 'draft-2020-12';
+  /** Options of one library. */
+  readonly libraryOptions?: Record<string, unknown>;
 }
 
 type SchemaResult<Output> =

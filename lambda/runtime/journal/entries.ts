@@ -54,6 +54,8 @@ export interface ApprovalEntry extends EntryBase {
   readonly approval: string;
   readonly requestNumber?: number;
   readonly facts?: unknown;
+  /** Whether it is a question. */
+  readonly question?: true;
   readonly rechecks?: true;
   /** The decision, while its facts still have to be checked again. */
   readonly decided?: unknown;

@@ -13,7 +13,7 @@ import type { EditedState } from '../invocation/edited-state.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import type { Entry, SmallEntry } from '../journal/entries.ts';
 import type { Scope } from '../journal/identity.ts';
-import { approval } from './approval.ts';
+import { approval, ask } from './approval.ts';
 import { branches } from './branches.ts';
 import { recordEntry, step } from './step.ts';
 import { tool } from './tool.ts';
@@ -45,6 +45,7 @@ export function createContext(invocation: Invocation, scope: Scope, turnState?: 
     tool: (name, args, run, options) => tool(invocation, scope, name, args, run, options),
     update: (edit) => update(invocation, scope, turnState, edit as never) as Promise<never>,
     approval: (name: string, options: ApprovalOptions) => approval(invocation, scope, name, options) as Promise<never>,
+    ask: (name: string, options: object) => ask(invocation, scope, name, options as never) as Promise<never>,
     sleep: (name, duration) => sleep(invocation, scope, name, duration),
     waitForSignal: (name: string, options?: object) =>
       waitForSignal(invocation, scope, name, options) as Promise<never>,

@@ -107,7 +107,7 @@ export function delegationContract(open: OpenScene): void {
     test('has one vote of the same content again after other changes were proposed', async () => {
       const { requestApproval, at, meta } = await whileAway();
       await requestApproval('a', { approvers: [ANN, CHO, 'user:bob', 'user:eve'], quorum: 3, editable: true });
-      const propose = async (vote: Partial<DecideInput>, amount: number) => {
+      const propose = async (vote: Partial<Pick<DecideInput, 'by' | 'for'>>, amount: number) => {
         const { contentHash } = await viewApproval(at, 'a');
         await decide(at, { ...CHO_APPROVES, contentHash, edits: { amount }, ...vote });
       };

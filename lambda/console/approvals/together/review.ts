@@ -13,6 +13,7 @@ import { userText } from '../../text.ts';
 import type { Deciders } from '../decide-form.ts';
 import { findDeciders, whyNotOffered } from '../deciders.ts';
 import { ownVote } from '../people.ts';
+import { isQuestion } from '../words.ts';
 import type { Picked } from './selection.ts';
 
 /** A request that can be decided on the page, and who can decide it. */
@@ -56,7 +57,8 @@ export async function loadReview(
   await forEachConcurrently(picked.slice(0, MAX_DECIDED_TOGETHER), MAX_CONCURRENT_READS, async (each) => {
     try {
       const approval = await readRequest(reader, each);
-      const deciders = approval.status === 'PENDING' && findDeciders(reader.caller, approval, reader.person);
+      const isOpen = approval.status === 'PENDING' && !isQuestion(approval);
+      const deciders = isOpen && findDeciders(reader.caller, approval, reader.person);
       if (deciders) offered.set(each, { approval, deciders });
       else reasons.set(each, { title: approval.title, why: whyLeftOut(reader.caller, approval, reader.person) });
     } catch (error) {
@@ -81,6 +83,7 @@ async function readRequest({ caller, operator }: Reader, { run, approval }: Pick
 
 function whyLeftOut(caller: Caller, approval: ApprovalDocument, person: string | undefined): HtmlValue {
   if (approval.status !== 'PENDING') return html`It is no longer pending: ${statusBadge(approval.status)}`;
+  if (isQuestion(approval)) return 'Answer a question on its own page.';
   return ownVote(approval, person) ? 'You have decided it already.' : whyNotOffered(caller, approval, person);
 }
 

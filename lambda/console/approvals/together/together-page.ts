@@ -7,7 +7,8 @@ import { notice, type ProblemSummary, problemNotice } from '../../notice.ts';
 import { page } from '../../page.ts';
 import { PATHS, queryString } from '../../paths.ts';
 import { userText } from '../../text.ts';
-import { commentField, type DecideFormValues, type Deciders, deciderFields } from '../decide-form.ts';
+import { commentField, type Deciders, deciderFields } from '../decide-form.ts';
+import type { SubmittedFields } from '../submitted-decision.ts';
 import { kindName } from './kind-name.ts';
 import { requestCard } from './request-card.ts';
 import type { LeftOut, Offered, Review } from './review.ts';
@@ -20,7 +21,7 @@ export interface TogetherPageOptions extends Review {
   /** The requests whose boxes are checked. @default all */
   readonly checked?: ReadonlySet<string> | undefined;
   readonly problem?: ProblemSummary | undefined;
-  readonly formValues?: DecideFormValues | undefined;
+  readonly formValues?: SubmittedFields | undefined;
   readonly now: Date;
 }
 
