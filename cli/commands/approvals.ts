@@ -1,4 +1,5 @@
 import { checkPerson } from '../../lambda/core/approval.ts';
+import { voterName } from '../../lambda/core/delegation.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
@@ -59,7 +60,7 @@ const columns = (now: number, isOfRun: boolean): readonly Column<ApprovalDocumen
     ? [
         {
           title: 'DECIDED BY',
-          cell: ({ votes }: ApprovalDocument) => votes.map(({ by }) => by).join(' '),
+          cell: ({ votes }: ApprovalDocument) => votes.map(voterName).join(', '),
           minWidth: 8,
           dropPriority: 2,
         },

@@ -85,7 +85,9 @@ const MAX_RUNS = 100;
 
 /** The statuses of the runs that a command applies to. */
 const STATUSES_BY_COMMAND: { readonly [command: string]: readonly Status[] } = {
-  ...Object.fromEntries(['approve', 'reject', 'remind', 'withdraw'].map((name) => [name, ['WAITING_FOR_APPROVAL']])),
+  ...Object.fromEntries(
+    ['approve', 'reject', 'answer', 'remind', 'withdraw'].map((name) => [name, ['WAITING_FOR_APPROVAL']]),
+  ),
   retry: ['FAILED'],
   cancel: STATUSES.filter((status) => !hasEnded(status)),
   signal: STATUSES.filter((status) => !hasEnded(status)),

@@ -1,12 +1,16 @@
 import type { Command } from 'commander';
-import type { DecideOptions } from '../commands/decide.ts';
+import type { AnswerOptions } from '../commands/decide/answer.ts';
+import type { DecideOptions } from '../commands/decide/decide.ts';
 import type { EvidenceOptions } from '../commands/evidence.ts';
 import type { WithdrawOptions } from '../commands/withdraw.ts';
 import type { CommonOptions, RunInSession } from '../session.ts';
+import { addDelegationCommands } from './delegation-commands.ts';
 import { appendValue } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
-/** Adds the commands that decide, remind and withdraw approvals. */
+const FOR = 'the person who is away and delegated it to them (default: found if they are not an approver)';
+
+/** Adds the commands that answer, decide, remind and withdraw approvals. */
 export function addApprovalCommands(program: Command, runInSession: RunInSession): void {
   const add = (answer: 'approve' | 'reject', summary: string, ...examples: readonly string[]) => {
     const command = program
@@ -17,6 +21,7 @@ export function addApprovalCommands(program: Command, runInSession: RunInSession
       .summary(summary)
       .helpGroup('Decide approvals:')
       .option('--as <person>', 'who decides, such as user:ann (default: WAITSTATE_PERSON)')
+      .option('--for <person>', FOR)
       .option('--group <group>', 'a group of that person; may be repeated', appendValue)
       .option('-c, --comment <text>', 'a comment')
       .option('--edits <json>', 'changes to the request, if it is editable; @FILE reads a file')
@@ -27,8 +32,9 @@ export function addApprovalCommands(program: Command, runInSession: RunInSession
     withExamples(withTargetOptions(command), ...examples).action(
       (run: string | undefined, approval: string | undefined, options: DecideOptions) =>
         runInSession(options, async (session) => {
-          if (run === undefined) return (await import('../commands/decide-all.ts')).decideAll(session, answer, options);
-          const { decide } = await import('../commands/decide.ts');
+          if (run === undefined)
+            return (await import('../commands/decide/decide-all.ts')).decideAll(session, answer, options);
+          const { decide } = await import('../commands/decide/decide.ts');
           return decide(session, { run, approval, answer }, options);
         }),
     );
@@ -47,6 +53,37 @@ export function addApprovalCommands(program: Command, runInSession: RunInSession
     `waitstate reject trip-42 --as user:ann --comment 'Too expensive.'`,
     `waitstate reject --agent refunds --name refund --as user:ann --comment 'Closed.'`,
   );
+
+  withExamples(
+    withTargetOptions(
+      program
+        .command('answer <run> [question]')
+        .description(
+          'answer a question. "waitstate show RUN" shows what it expects. Without a question id, the run must have one pending request. To decline a question, use "waitstate reject".',
+        )
+        .summary('answer a question')
+        .helpGroup('Decide approvals:')
+        .option(
+          '--value <text>',
+          'the answer: a choice by its value or label (several separated by commas), text, or JSON',
+        )
+        .option('--field <name=value>', 'a field of the answer, such as seat=aisle; may be repeated', appendValue)
+        .option('--file <file>', 'read the answer from a file; - reads standard input')
+        .option('--as <person>', 'who answers, such as user:ann (default: WAITSTATE_PERSON)')
+        .option('--for <person>', FOR)
+        .option('--group <group>', 'a group of that person; may be repeated', appendValue)
+        .option('-c, --comment <text>', 'a comment'),
+    ),
+    'waitstate answer trip-42 --value aisle --as user:ann',
+    'waitstate answer trip-42 hotel --field name=Ritz --field nights=3 --as user:ann',
+    'waitstate answer trip-42 --value aisle --as user:cho --for user:ann',
+  ).action((run: string, question: string | undefined, options: AnswerOptions) =>
+    runInSession(options, async (session) =>
+      (await import('../commands/decide/answer.ts')).answer(session, run, question, options),
+    ),
+  );
+
+  addDelegationCommands(program, runInSession);
 
   withExamples(
     withTargetOptions(

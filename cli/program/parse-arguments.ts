@@ -33,6 +33,14 @@ export function parseTime(text: string): Date {
   );
 }
 
+/** Parses a time in the future: a date, or a duration from now. */
+export function parseFutureTime(text: string): Date {
+  const duration = tryParseDuration(text);
+  const time = duration === undefined ? new Date(text) : new Date(Date.now() + duration);
+  if (!Number.isNaN(time.getTime())) return time;
+  throw new InvalidArgumentError('It must be a date such as 2026-03-12T10:00:00Z, or a duration from now such as 5d.');
+}
+
 /** Collects the values of an option that may be repeated. */
 export const appendValue = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 

@@ -86,12 +86,16 @@ function toPublishedEvent({
   ...detail
 }: ApprovalNotification): PublishedEvent {
   const type = EVENT_TYPES[kind];
-  const { deadline, run, approval, name } = detail;
+  const { deadline, run, approval, name, isQuestion } = detail;
+  const noun = isQuestion ? 'Question' : 'Approval';
   const until = deadline ? ` Until ${deadline.toISOString()}.` : '';
   const label = isEncrypted ? name : title;
   return {
     type,
     detail: isEncrypted ? detail : { ...detail, title },
-    text: { subject: `${type}: ${label}`, message: `${label}\n\nApproval ${approval} of run ${run}.${until}` },
+    text: {
+      subject: `${type.replace('Approval', noun)}: ${label}`,
+      message: `${label}\n\n${noun} ${approval} of run ${run}.${until}`,
+    },
   };
 }

@@ -12,6 +12,7 @@ import {
 import type { ApprovalRequest, Person } from '../core/approval.ts';
 import { type Duration, toMilliseconds } from '../core/duration.ts';
 import { WaitstateError } from '../core/errors.ts';
+import { checkSchemaSize, type QuestionTerms, toAnswerSchema } from '../core/forms/question-schema.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
@@ -100,7 +101,7 @@ const ACTIONS: Readonly<Record<Action, PerformAction>> = {
   async requestApproval(_, request, at) {
     const { name, show, facts, ...terms } = (request.fields as ApprovalFields).approval;
     const approvalRequest = {
-      ...terms,
+      ...toApprovalTerms(terms),
       ...(show !== undefined && { show: await decodeRemoteValue(at, 'approval.show', show) }),
       ...(facts && { facts: (await decodeRemoteValue(at, 'approval.facts', facts)) as typeof facts }),
     };
@@ -198,7 +199,7 @@ interface SaveFields
 }
 
 interface ApprovalFields {
-  readonly approval: ApprovalRequest & { readonly name: string };
+  readonly approval: ApprovalRequest & QuestionTerms & { readonly name: string };
 }
 
 interface FinishFields {
@@ -258,6 +259,22 @@ const savedResponse = ({ record, head }: LoadedCheckpoint): object => ({
   version: record.version,
   status: head.meta.status,
 });
+
+/** The request with the JSON Schemas of its forms. One of `choices`, `text` and `answerSchema` makes it a question. */
+function toApprovalTerms({
+  choices,
+  multiple,
+  text,
+  answerSchema,
+  ...request
+}: Omit<ApprovalRequest & QuestionTerms, 'show' | 'facts'>): ApprovalRequest {
+  const { editsSchema, editable } = request;
+  if (editsSchema && editable !== true)
+    throw invalidInput('`approval.editsSchema`', 'given with `"editable": true`', editable);
+  if (editsSchema) checkSchemaSize('`approval.editsSchema`', editsSchema);
+  const isQuestion = [choices, multiple, text, answerSchema].some((each) => each !== undefined);
+  return isQuestion ? { ...request, answerSchema: toAnswerSchema({ choices, multiple, text, answerSchema }) } : request;
+}
 
 const suspendedResponse = ({ loaded, approval, child }: SuspendedRun): object => ({
   ...savedResponse(loaded),

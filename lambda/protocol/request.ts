@@ -128,6 +128,11 @@ const APPROVAL_FIELDS: Fields = {
   onTimeout: oneOf(...ON_TIMEOUT_ACTIONS),
   facts: recordOf('an object of facts by name'),
   editable: oneOf(true, false),
+  editsSchema: recordOf('a JSON Schema'),
+  choices: { expected: 'a list of choices', fits: Array.isArray },
+  multiple: oneOf(true, false),
+  text: { expected: 'true or { "maxLength": 500 }', fits: (value) => value === true || isRecord(value) },
+  answerSchema: recordOf('a JSON Schema'),
   openGroups: oneOf(true, false),
   excludeRequester: oneOf(true, false),
 };

@@ -12,7 +12,7 @@ import type { TestClock } from './test-clock.ts';
 import { timelineText } from './timeline-text.ts';
 
 /** A decision on an approval; fields that a test leaves out have defaults. */
-type TestAnswer = Partial<Omit<AnswerInput, 'answer' | 'value'> & Pick<DecideInput, 'by' | 'groups'>>;
+type TestAnswer = Partial<Omit<AnswerInput, 'answer' | 'value'> & Pick<DecideInput, 'by' | 'for' | 'groups'>>;
 
 /** A run in a test. When it is not as a test expects, the error has its timeline. */
 export interface TestRun<Result = unknown, Signals extends SignalSchemas = SignalSchemas>

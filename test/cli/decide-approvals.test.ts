@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { decide } from '../../cli/commands/decide.ts';
+import { decide } from '../../cli/commands/decide/decide.ts';
 import { openTarget } from '../../cli/target/open-target.ts';
 import { processTerminal } from '../../cli/terminal/process-terminal.ts';
 import { agent, type DecideInput } from '../../lambda/index.ts';

@@ -97,10 +97,47 @@ describe('a question in the console', () => {
     // Bob had opened the page before Ann answered.
     await post(PATH, { ...fields, value: '1', answer: 'approve' }, BOB);
     expect(textOf((await get(PATH)).page)).toMatch(
-      /user:ann Answered just now Does not count any more: somebody gave another answer later/,
+      /user:ann Answered just now Differs from the newest answer\. It counts again if somebody gives the same answer\. Window seat user:bob Answered just now Aisle seat (?!Not answered yet)/,
     );
     await post(PATH, { ...fields, value: '0', answer: 'approve' }, BOB);
     expect(await run('trip').result()).toMatchObject({ answer: 'w', by: ['user:ann', 'user:bob'] });
+  });
+
+  it('says that an answer was replaced by a later one of the same person', async () => {
+    const { get, post } = await askSeat(2);
+    const fields = submittedFields((await get(PATH)).page);
+    await post(PATH, { ...fields, value: '0', answer: 'approve' });
+    await post(PATH, { ...fields, value: '1', answer: 'approve' });
+    expect(textOf((await get(PATH)).page)).toMatch(
+      /user:ann Answered just now Replaced by a later answer\. Window seat .*Not answered yet: user:bob/,
+    );
+  });
+
+  it('is answered by a delegate, who sees for whom', async () => {
+    const { get, post, run, operator } = await askSeat();
+    const until = new Date('2026-01-05T00:00:00Z');
+    await operator.delegate({ person: 'user:ann', delegate: 'user:cho', until });
+    const cho = caller({ person: 'user:cho' });
+    const { page } = await get(PATH, cho);
+    expect(textOf(page)).toMatch(/You answer as user:cho for user:ann ?, who is away\./);
+    await post(PATH, { ...submittedFields(page), value: '1', answer: 'approve' }, cho);
+    expect(await run('trip').result()).toMatchObject({
+      ...{ answer: 'a', by: ['user:cho'], delegated: [{ by: 'user:cho', for: 'user:ann' }] },
+    });
+    expect(textOf((await get(PATH, cho)).page)).toMatch(/Answered Aisle seat By user:cho for user:ann/);
+  });
+
+  it('cannot be decided together with others', async () => {
+    const { start, get, post } = await askSeat();
+    await start(1, { id: 'trip-2' });
+    const inbox = (await get(PATHS.inbox)).page;
+    expect(textOf(inbox)).toMatch(/Which seat\?.*Which seat\?/);
+    expect(inbox).not.toContain('Decide selected');
+    const list = 'trip/seat trip-2/seat';
+    const { page } = await post(PATHS.decideTogether, { list });
+    expect(textOf(page)).toMatch(
+      /Nothing to decide .*2 requests not on this page .*Answer a question on its own page\./,
+    );
   });
 
   it('says that it expired without an answer', async () => {

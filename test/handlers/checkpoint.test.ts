@@ -86,6 +86,53 @@ describe('the protocol for other languages', () => {
     });
   });
 
+  it('asks a question with choices, a text or a JSON Schema, and gives the answer to the agent', async () => {
+    const answered = async (how: object, value: unknown) => {
+      const run = await running();
+      const question = { ...APPROVAL, name: 'seat', ...how };
+      expect(await act('requestApproval', { run, expectedVersion: 1, approval: question })).toMatchObject({ ok: true });
+      const at = await scene.contexts.forRun(run);
+      await expect(decide(at, { approval: 'seat', by: 'user:ann', value: 7 })).rejects.toMatchObject({
+        code: 'SCHEMA_REFUSED',
+      });
+      await decide(at, { approval: 'seat', by: 'user:ann', value });
+      // No function runs here, so the test claims the run itself.
+      await claim(at, { name: 'quotes', run: () => undefined }, { by: 'me', until: scene.clock.now() + 1000 });
+      return (await act('load', { run })).approvals;
+    };
+    const choices = ['window', { value: 'a', label: 'Aisle' }];
+    expect(await answered({ choices }, 'a')).toMatchObject([{ name: 'seat', answered: true, answer: 'a' }]);
+    expect(await answered({ choices, multiple: true }, ['a', 'window'])).toMatchObject([{ answer: ['window', 'a'] }]);
+    expect(await answered({ text: { maxLength: 5 } }, '12A')).toMatchObject([{ answer: '12A' }]);
+    const answerSchema = { type: 'object', properties: { row: { type: 'integer' } }, required: ['row'] };
+    expect(await answered({ answerSchema }, { row: 3 })).toMatchObject([{ answer: { row: 3 } }]);
+  });
+
+  it('checks edits against a JSON Schema, and refuses a request that is unclear', async () => {
+    const run = await running();
+    const editsSchema = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] };
+    const request = (more: object) =>
+      act('requestApproval', { run, expectedVersion: 1, approval: { ...APPROVAL, ...more } });
+    for (const [more, expected] of [
+      [{ editsSchema }, '`approval.editsSchema` must be given with `"editable": true`'],
+      [{ choices: ['a', 'b'], text: true }, 'exactly one of `choices`, `text`'],
+      [{ multiple: true }, 'exactly one of `choices`, `text`'],
+      [{ choices: ['a', 'b'], editable: true }, '`editable` of a question'],
+      [{ choices: 'a' }, 'a list of choices'],
+    ] as const)
+      expect((await request(more)).error).toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining(expected),
+      });
+    expect(await request({ editable: true, editsSchema })).toMatchObject({ ok: true });
+    const at = await scene.contexts.forRun(run);
+    const vote = { approval: 'buy', by: 'user:ann', answer: 'approve' } as const;
+    await expect(decide(at, { ...vote, edits: { amount: 'much' } })).rejects.toMatchObject({ code: 'SCHEMA_REFUSED' });
+    await decide(at, { ...vote, edits: { amount: 7 } });
+    await claim(at, { name: 'quotes', run: () => undefined }, { by: 'me', until: scene.clock.now() + 1000 });
+    expect((await act('load', { run })).approvals).toMatchObject([{ approved: true, edits: { amount: 7 } }]);
+  });
+
   it('starts a run with a retention, and changes the retention with a save', async () => {
     const run = freshRun();
     await act('start', { run, agent: 'a', retention: { days: 90 } });

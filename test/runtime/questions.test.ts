@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { scanRecords } from '../../lambda/checkpoints/lists/scan.ts';
+import { approvals } from '../../lambda/index.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import type { StandardSchema } from '../../lambda/runtime/definition/standard-schema.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
@@ -173,6 +174,49 @@ describe('a question to several people', () => {
     await run.expect({ status: 'WAITING_FOR_APPROVAL' });
     await run.reject('seat', { by: 'user:bob' });
     expect(await run.result()).toMatchObject({ answered: false, by: ['user:bob'] });
+  });
+
+  it('counts the answer of a delegate for the person who is away, and records both', async () => {
+    const storage = memoryStorage();
+    const world = testAgents(asking(), { storage });
+    const run = await world.start({}, { id: 'r' });
+    const requests = approvals({ storage, clock: world.clock });
+    const until = new Date(world.clock.now() + 86_400_000);
+    await requests.delegate({ person: 'user:ann', delegate: 'user:dan', until });
+    const value = { row: 1, seat: 'a' };
+    await run.answer('seat', value, { by: 'user:dan' });
+    await expect(run.answer('seat', value, { by: 'user:dan', for: 'user:bob' })).rejects.toMatchObject({
+      code: 'NOT_AN_APPROVER',
+    });
+    expect((await run.approvals())[0]).toMatchObject({ answer: { by: 'user:dan', for: 'user:ann', value } });
+    // Ann's own answer would be the second one of the same person.
+    await run.answer('seat', value, { by: 'user:ann' });
+    await run.expect({ status: 'WAITING_FOR_APPROVAL' });
+    await run.answer('seat', value, { by: 'user:cho' });
+    expect(await run.result()).toMatchObject({
+      ...{ answer: value, by: ['user:dan', 'user:cho'] },
+      delegated: [{ by: 'user:dan', for: 'user:ann' }],
+    });
+  });
+
+  it('cannot be approved together with others, only declined', async () => {
+    const storage = memoryStorage();
+    const world = testAgents(asking(), { storage });
+    const runs = [await world.start({}, { id: 'a' }), await world.start({}, { id: 'b' })];
+    const requests = approvals({ storage, clock: world.clock });
+    const pending = await Promise.all(runs.map(async (run) => (await run.approvals())[0]));
+    const shown = pending.map((each) => ({
+      run: each?.run ?? '',
+      approval: 'seat',
+      contentHash: each?.contentHash ?? '',
+    }));
+    const both = { by: 'user:ann', approvals: shown } as const;
+    for (const result of await requests.decideAll({ ...both, answer: 'approve' }))
+      expect(result).toMatchObject({
+        error: { code: 'INVALID_INPUT', message: expect.stringContaining('because "seat" is a question') },
+      });
+    for (const result of await requests.decideAll({ ...both, answer: 'reject' }))
+      expect(result).toMatchObject({ view: { status: 'REJECTED' }, isNew: true });
   });
 
   it('is refused after twenty different answers, except for the newest one', async () => {

@@ -1,5 +1,5 @@
 import type { Person } from '../../../lambda/core/approval.ts';
-import { canVote } from '../../../lambda/core/can-vote.ts';
+import { canVote, canVoteFor } from '../../../lambda/core/can-vote.ts';
 import { isWaitstateError, WaitstateError } from '../../../lambda/core/errors.ts';
 import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
 import type { Operator } from '../../../lambda/operator/operator.ts';
@@ -28,9 +28,13 @@ const MAX_LISTED = 100;
 export async function findRequests(
   session: Session,
   operator: Operator,
-  selection: RequestSelection & { readonly by: Person; readonly groups?: readonly string[] | undefined },
+  selection: RequestSelection & {
+    readonly by: Person;
+    readonly for?: Person | undefined;
+    readonly groups?: readonly string[] | undefined;
+  },
 ): Promise<readonly ListedRequest[]> {
-  const { agent, name, from, by, groups } = selection;
+  const { agent, name, from, by, for: person, groups } = selection;
   if (from !== undefined) {
     if (agent !== undefined || name !== undefined)
       throw new WaitstateError('INVALID_INPUT', 'Use either --from, or --agent and --name, not both.');
@@ -42,15 +46,28 @@ export async function findRequests(
       'Name a run. To decide several requests, pass --agent and --name, or a file with --from.',
     );
   const pending = await operator.pendingApprovals({ agent, name, limit: MAX_LISTED });
-  const own = pending.filter((approval) => canVote(approval, by, groups));
+  const awayPeople = person === undefined ? await answersFor(session, operator, by) : [person];
+  const own = pending.filter(
+    (approval) =>
+      (person === undefined && canVote(approval, by, groups)) ||
+      awayPeople.some((each) => canVoteFor(approval, by, each)),
+  );
   if (own.length === 0)
     throw new WaitstateError(
       'APPROVAL_NOT_FOUND',
-      `Agent "${agent}" has no pending request "${name}" that ${by} can decide${groups ? '' : '. Pass --group if they belong to a group of approvers'}.`,
+      `Agent "${agent}" has no pending request "${name}" that ${by} can decide${person === undefined ? '' : ` for ${person}`}${groups || person !== undefined ? '.' : '. Pass --group if they belong to a group of approvers.'}`,
     );
   if (pending.length === MAX_LISTED && !session.isJson)
     session.terminal.printErr(dim(`These are the first ${MAX_LISTED}. Run the command again for the others.`));
   return own.map((found) => ({ run: found.run, approval: found.id, contentHash: found.contentHash, found }));
+}
+
+/** The people for whom someone can decide now. */
+async function answersFor({ terminal }: Session, operator: Operator, delegate: Person): Promise<readonly Person[]> {
+  const delegations = await operator.delegations({ person: delegate });
+  return delegations
+    .filter((each) => each.delegate === delegate && each.from.getTime() <= terminal.now())
+    .map((each) => each.person);
 }
 
 /** Reads requests from lines of JSON, as `waitstate approvals --json` prints them, and what they show now. */

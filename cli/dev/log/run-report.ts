@@ -1,4 +1,5 @@
 import type { ApprovalStatus } from '../../../lambda/core/approval.ts';
+import { voterName } from '../../../lambda/core/delegation.ts';
 import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
 import type { RunView, Wait } from '../../../lambda/operator/operator.ts';
 import { dim, styled, type TextSpan } from '../../terminal/line.ts';
@@ -94,9 +95,15 @@ const DECISION_VERBS: Readonly<Partial<Record<ApprovalStatus, TextSpan>>> = {
   WITHDRAWN: styled('dim', 'withdrawn'),
 };
 
+const QUESTION_VERBS: typeof DECISION_VERBS = {
+  APPROVED: styled('green', 'answered'),
+  REJECTED: styled('red', 'declined'),
+};
+
 /** Describes the decision on an approval; undefined while it is pending. */
-export function describeDecision({ status, title, votes }: ApprovalDocument): readonly TextSpan[] | undefined {
-  const verb = DECISION_VERBS[status];
-  const by = votes.map((vote) => vote.by).join(', ');
+export function describeDecision(approval: ApprovalDocument): readonly TextSpan[] | undefined {
+  const { status, title, votes, answerSchema } = approval;
+  const verb = (answerSchema && QUESTION_VERBS[status]) ?? DECISION_VERBS[status];
+  const by = votes.map(voterName).join(', ');
   return verb === undefined ? undefined : [verb, by === '' ? ': ' : ` by ${by}: `, title];
 }

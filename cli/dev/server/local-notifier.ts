@@ -88,16 +88,16 @@ const NOTIFICATION_VERBS = {
   escalated: 'escalates to',
 } as const;
 
-/** Logs an approval link for each person, and a command that approves. */
+/** Logs an approval link for each person, and a command that approves or answers. */
 function logNotification(
   log: DevLog,
   url: string,
-  { run, kind, approval, approvers, title, links }: ApprovalNotification,
+  { run, kind, approval, approvers, title, links, isQuestion }: ApprovalNotification,
 ): void {
   const [first] = links;
   log.run(run, `${NOTIFICATION_VERBS[kind]} ${approvers.join(', ')}: `, bold(title));
   for (const link of links) log.detail(`${link.person}  `, styled('underline', link.url));
-  if (first) log.detail(dim(`or: curl -d answer=approve ${shellQuote(first.url)}`));
+  if (first) log.detail(dim(`or: curl -d ${isQuestion ? "value='…'" : 'answer=approve'} ${shellQuote(first.url)}`));
   // Without members, a group has no links; in the console, you can decide for its members.
   const isGroupAlone = approvers.some(isGroup) && links.every(({ person }) => approvers.includes(person));
   if (!first || isGroupAlone) log.detail('console  ', styled('underline', `${url}${PATHS.approval(run, approval)}`));

@@ -92,4 +92,4 @@ export function testAgents<Input, State, Result, Signals extends SignalSchemas>(
 
 // Not exported; the declarations above refer to these.
 
-type TestAnswer = Partial<Omit<AnswerInput, 'answer' | 'value'> & Pick<DecideInput, 'by' | 'groups'>>;
+type TestAnswer = Partial<Omit<AnswerInput, 'answer' | 'value'> & Pick<DecideInput, 'by' | 'for' | 'groups'>>;

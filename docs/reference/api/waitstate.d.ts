@@ -174,6 +174,7 @@ export interface ApprovalNotification {
   readonly approval: string;
   readonly name: string;
   readonly title: string;
+  readonly isQuestion?: true;
   readonly isEncrypted: boolean;
   readonly requestedAt: Date;
   readonly deadline?: Date;
@@ -307,7 +308,7 @@ export type Choice =
 
 export type ChoiceValue = string | number | boolean;
 
-export interface DecideAllInput extends Pick<DecideInput, 'by' | 'groups' | 'membership' | 'comment'> {
+export interface DecideAllInput extends Pick<DecideInput, 'by' | 'for' | 'groups' | 'membership' | 'comment'> {
   readonly answer: VoteAnswer;
   readonly approvals: readonly ShownApproval[];
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { checkPerson } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Caller } from '../../http/caller.ts';
 import { MAX_DECIDE_ALL_BYTES } from '../../http/limits.ts';
@@ -34,6 +35,9 @@ const DecideAll = namedSchema(
       .min(1)
       .max(MAX_DECIDED_TOGETHER)
       .describe('Approvals of one kind: the same agent and the same name. Each is named once'),
+    for: Person.optional().describe(
+      'The person for whom they decide as their delegate. Default: where they are not an approver, someone who is and delegated it to them',
+    ),
     by: Person.optional().describe('For callers who answer for others'),
     groups: z.array(Group).max(100).optional().describe('The groups of that person'),
   }),
@@ -58,6 +62,7 @@ export const DECIDE_ALL_ROUTE: Route = route({
       answer,
       approvals,
       ...omitUndefined({ comment: given.comment }),
+      ...(given.for !== undefined && { for: checkPerson('`for`', given.for) }),
     });
     reportDecisions(api.telemetry, results);
     return { status: 200, json: { results: results.map((result) => toResponse(caller, result)) } };

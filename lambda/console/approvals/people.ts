@@ -13,7 +13,10 @@ import { approvalBadge, fullAnswer, isQuestion } from './words.ts';
 /** The votes of an approval, and the approvers who have not voted. */
 export function peopleSection(approval: ApprovalDocument, now: Date, place = OWN_PAGE): Html {
   const { approvers, votes, status, requestedBy, excludeRequester } = approval;
-  const answered = new Set(votes.filter(({ counts }) => counts).flatMap(({ by, for: person, as }) => [by, person, as]));
+  // An answer that differs from the newest one is still an answer.
+  const answered = new Set(
+    votes.filter(({ counts }) => counts || isQuestion(approval)).flatMap(({ by, for: person, as }) => [by, person, as]),
+  );
   const [title, notYet, never] = isQuestion(approval)
     ? ['Who can answer', 'Not answered yet: ', 'Did not answer: ']
     : ['Approvers', 'Not voted yet: ', 'Did not vote: '];

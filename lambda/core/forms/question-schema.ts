@@ -38,10 +38,10 @@ export function toAnswerSchema({ choices, multiple, text, answerSchema }: Questi
     );
   if (multiple !== undefined && (typeof multiple !== 'boolean' || choices === undefined))
     throw invalidInput('`multiple`', 'true or false, and given with `choices`', multiple);
-  if (choices !== undefined) return checkSize('`choices`', choicesSchema(choices, multiple));
+  if (choices !== undefined) return checkSchemaSize('`choices`', choicesSchema(choices, multiple));
   if (text !== undefined) return textSchema(text);
   if (!isRecord(answerSchema)) throw invalidInput('`answerSchema`', 'a JSON Schema', answerSchema);
-  return checkSize('`answerSchema`', answerSchema);
+  return checkSchemaSize('`answerSchema`', answerSchema);
 }
 
 function choicesSchema(choices: readonly Choice[], multiple = false): JsonSchema {
@@ -106,7 +106,8 @@ export function sortSelection(schema: JsonSchema, value: unknown): unknown {
   return value.toSorted((a, b) => order.indexOf(a) - order.indexOf(b));
 }
 
-function checkSize(what: string, schema: JsonSchema): JsonSchema {
+/** Refuses a schema that is too large to be stored with a request. */
+export function checkSchemaSize(what: string, schema: JsonSchema): JsonSchema {
   const bytes = Buffer.byteLength(JSON.stringify(schema));
   if (bytes > MAX_SCHEMA_BYTES)
     throw invalidInput(what, `at most ${MAX_SCHEMA_BYTES / 1024} KB as JSON`, `${bytes} bytes`);

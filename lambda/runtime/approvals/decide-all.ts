@@ -20,7 +20,7 @@ export interface ShownApproval {
 }
 
 /** One answer to several approvals, and who gives it. The caller must have authenticated `by` and `groups`. */
-export interface DecideAllInput extends Pick<DecideInput, 'by' | 'groups' | 'membership' | 'comment'> {
+export interface DecideAllInput extends Pick<DecideInput, 'by' | 'for' | 'groups' | 'membership' | 'comment'> {
   /** A question cannot be approved without its answer, so a vote for several can only decline it. */
   readonly answer: VoteAnswer;
   /** 1 to 50 approvals of one kind: the same agent and the same name. Each is named once. */
@@ -96,7 +96,7 @@ export async function renderDecided<View>(
 }
 
 function checkInput(input: DecideAllInput): DecideAllInput {
-  const { approvals, by, groups, membership, answer, comment } = Object(input) as DecideAllInput;
+  const { approvals, by, for: person, groups, membership, answer, comment } = Object(input) as DecideAllInput;
   if (!Array.isArray(approvals) || approvals.length < 1 || approvals.length > MAX_DECIDED_TOGETHER)
     throw invalidInput(
       '`approvals`',
@@ -112,7 +112,7 @@ function checkInput(input: DecideAllInput): DecideAllInput {
     if (names.has(name)) throw invalidInput('`approvals`', 'a list that names each approval once', `${name} twice`);
     names.add(name);
   }
-  const vote = { by, groups, membership, answer, comment };
+  const vote = { by, for: person, groups, membership, answer, comment };
   checkDecision({ ...vote, approval: '' });
   return { ...vote, approvals };
 }

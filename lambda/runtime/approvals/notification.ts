@@ -41,6 +41,7 @@ export async function createNotification(found: FoundApproval, options: LinkOpti
     title,
     approvers,
     isEncrypted: head.key !== undefined,
+    ...(approval.meta.question && { isQuestion: true }),
     requestedAt: new Date(requestedAt),
     links: options.url === undefined ? [] : await createLinks(found, options.url, members),
     ...omitUndefined({ agent, deadline: deadline === undefined ? undefined : new Date(deadline) }),

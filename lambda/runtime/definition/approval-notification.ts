@@ -10,6 +10,8 @@ export interface ApprovalNotification {
   readonly approval: string;
   readonly name: string;
   readonly title: string;
+  /** Present if it is a question, which needs an answer instead of an approval. */
+  readonly isQuestion?: true;
   /** Whether the run is encrypted: then show its title to nobody but the approvers. */
   readonly isEncrypted: boolean;
   readonly requestedAt: Date;

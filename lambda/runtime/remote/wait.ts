@@ -67,7 +67,13 @@ export async function requestApprovalRemotely(
     });
     return {
       id,
-      entry: { kind: 'approval', approval, requestNumber: 1, order: nextOrder(journal) },
+      entry: {
+        kind: 'approval',
+        approval,
+        requestNumber: 1,
+        order: nextOrder(journal),
+        ...(request.answerSchema && { question: true }),
+      },
       sideWrites: await createApprovalWrites(at, loaded.cipher, approval, request, {
         agent,
         name,

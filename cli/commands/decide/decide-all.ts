@@ -1,17 +1,18 @@
-import { isWaitstateError, WaitstateError } from '../../lambda/core/errors.ts';
-import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
-import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
-import { type DecideAllResult, MAX_DECIDED_TOGETHER } from '../../lambda/runtime/approvals/decide-all.ts';
-import { EXIT, EXIT_CODE_BY_ERROR, type ExitCode } from '../exit-codes.ts';
-import type { Session } from '../session.ts';
-import { bold, type Line, styled, wrapText } from '../terminal/line.ts';
+import { voterName } from '../../../lambda/core/delegation.ts';
+import { isWaitstateError, WaitstateError } from '../../../lambda/core/errors.ts';
+import { omitUndefined } from '../../../lambda/core/omit-undefined.ts';
+import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
+import { type DecideAllResult, MAX_DECIDED_TOGETHER } from '../../../lambda/runtime/approvals/decide-all.ts';
+import { EXIT, EXIT_CODE_BY_ERROR, type ExitCode } from '../../exit-codes.ts';
+import type { Session } from '../../session.ts';
+import { bold, type Line, styled, wrapText } from '../../terminal/line.ts';
+import { confirm } from '../input/confirm.ts';
+import { toDecider } from '../input/decider.ts';
+import { findRequests, type ListedRequest } from '../input/find-requests.ts';
+import { outcomeLine, requestLines } from '../output/approval-lines.ts';
+import { pluralize, printList } from '../output/print-result.ts';
+import { warnIfNoServer } from '../output/warn-if-no-server.ts';
 import type { DecideOptions } from './decide.ts';
-import { requireActingPerson } from './input/acting-person.ts';
-import { confirm } from './input/confirm.ts';
-import { findRequests, type ListedRequest } from './input/find-requests.ts';
-import { outcomeLine, requestLines } from './output/approval-lines.ts';
-import { pluralize, printList } from './output/print-result.ts';
-import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
 type Result = DecideAllResult<ApprovalDocument>;
 
@@ -24,31 +25,28 @@ export async function decideAll(
   answer: 'approve' | 'reject',
   options: DecideOptions,
 ): Promise<ExitCode> {
-  const by = requireActingPerson(session, options.as);
+  const decider = toDecider(session, options);
+  const { by, for: person } = decider;
   if (options.edits !== undefined)
     throw new WaitstateError('INVALID_INPUT', '--edits changes one request. Name its run, or leave out --edits.');
   const target = await session.openTarget();
-  const { group: groups, comment, yes } = options;
-  const requests = await findRequests(session, target.operator, { by, groups, ...options });
+  const { agent, name, from: file, yes } = options;
+  const selection = omitUndefined({ agent, name, from: file });
+  const requests = await findRequests(session, target.operator, { ...selection, ...decider });
   listRequests(session, requests);
   const action = answer === 'approve' ? 'approved' : 'rejected';
   await confirm(
     session,
-    `${pluralize(requests.length, 'request')} will be ${action} by ${by}. Each decision is recorded separately.`,
+    `${pluralize(requests.length, 'request')} will be ${action} by ${voterName({ by, for: person })}. Each decision is recorded separately.`,
     yes,
   );
   const results: Result[] = [];
   for (let from = 0; from < requests.length; from += MAX_DECIDED_TOGETHER) {
     const approvals = requests.slice(from, from + MAX_DECIDED_TOGETHER);
-    const vote = {
-      by,
-      answer,
-      ...omitUndefined({ groups, comment }),
-      ...(groups && { membership: 'stated' as const }),
-    };
     results.push(
       ...(await target.operator.decideAll({
-        ...vote,
+        ...decider,
+        answer,
         approvals: approvals.map(({ run, approval, contentHash }) => ({ run, approval, contentHash })),
       })),
     );
