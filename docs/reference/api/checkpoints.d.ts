@@ -326,12 +326,6 @@ export function createCheckpointStore<State = unknown>(
 
 // Not exported; the declarations above refer to these.
 
-interface RunOutcome {
-  readonly text?: string;
-  readonly code?: string;
-  readonly decision?: readonly [status: string, ...by: string[]];
-}
-
 type ForkOverrides = Pick<SaveFields, 'status' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retention'>;
 
 type Migration = {
