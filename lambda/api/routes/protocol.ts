@@ -159,7 +159,7 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
       call: Call.optional(),
     }),
     described: namedSchema(
-      'Wait',
+      'WaitRequest',
       z.union([
         z.strictObject({
           ...saveFields,
