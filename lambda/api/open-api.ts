@@ -169,7 +169,8 @@ const JSON_SCHEMA_OPTIONS = {
   },
 } as const;
 
-function componentSchemas(): Json {
+/** The named schemas of requests and responses as JSON Schema. */
+export function componentSchemas(): Json {
   const { schemas } = z.toJSONSchema(SCHEMA_REGISTRY, {
     ...JSON_SCHEMA_OPTIONS,
     uri: (id) => `#/components/schemas/${id}`,

@@ -80,6 +80,7 @@ function toPayloadContent(at: RunContext, loaded: LoadedCheckpoint): PayloadCont
   const { version, status, step, stepNumber, name, labels, savedAt } = toCheckpointSummary(at.run, loaded.record);
   const journal = readJournal(at, loaded);
   const entries = rawEntries(loaded);
+  const waits = entries.toSorted(([, a], [, b]) => Number(a.order ?? 0) - Number(b.order ?? 0));
   const input = entries.find(([id]) => id === '@input')?.[1].value as Doc | undefined;
   return {
     checkpoint: {
@@ -95,14 +96,11 @@ function toPayloadContent(at: RunContext, loaded: LoadedCheckpoint): PayloadCont
     ...(input !== undefined && { input: undefinedToNull(input) }),
     ...omitUndefined({ requestedBy: loaded.head.meta.requestedBy }),
     approvals: toDecisions(journal),
-    signals: entries.flatMap(([, { kind, signal, value, timedOut }]) =>
+    signals: waits.flatMap(([, { kind, signal, value, timedOut }]) =>
       kind === 'signal' && value !== undefined ? [toSignal(signal, value as Doc, timedOut)] : [],
     ),
     sleeps: inOrder(journal).flatMap(({ id, kind }) => (kind === 'sleep' ? { name: nameOf(id) } : [])),
-    calls: entries
-      .filter(([, { kind }]) => kind === 'call')
-      .toSorted(([, a], [, b]) => Number(a.order ?? 0) - Number(b.order ?? 0))
-      .flatMap(([id, entry]) => toCall(id, entry)),
+    calls: waits.flatMap(([id, entry]) => (entry.kind === 'call' ? toCall(id, entry) : [])),
     waiting: [...pendingWaits(journal)].map(([id, entry]) =>
       entry.kind === 'approval' ? entry.approval : entry.kind === 'signal' ? entry.signal : nameOf(id),
     ),

@@ -88,7 +88,7 @@ describe('a route for callers', () => {
 describe('a worker', () => {
   it('can claim runs and write to them as their agent does, and nothing else', async () => {
     const open = forCallers.filter(({ access }) => access.includes('worker')).map(({ name }) => name);
-    expect(open.sort()).toEqual([...WORKER_ROUTES, 'describe', 'loadRun', 'whoAmI'].sort());
+    expect(open.sort()).toEqual([...WORKER_ROUTES, 'describe', 'describeProtocol', 'loadRun', 'whoAmI'].sort());
     const as = caller({ roles: ['worker'], decidesForOthers: true });
     const scene = apiScene();
     await scene.callApi('/api/runs', { json: { agent: 'quotes', id: 'r' } });
@@ -104,7 +104,7 @@ describe('a starter', () => {
   it('can start runs and nothing else', async () => {
     const as = caller({ roles: ['starter'], person: 'user:ann', decidesForOthers: true });
     const open = forCallers.filter(({ access }) => access.includes('starter')).map(({ name }) => name);
-    expect(open.sort()).toEqual(['describe', 'startRun', 'whoAmI']);
+    expect(open.sort()).toEqual(['describe', 'describeProtocol', 'startRun', 'whoAmI']);
     const scene = apiScene();
     expect((await scene.callApi('/api/runs', { json: { agent: 'trips', id: 'r' }, as })).status).toBe(201);
     await scene.settle();

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { ROLES } from '../../http/caller.ts';
 import { ALL_ROLES } from '../../http/roles.ts';
+import { protocolSchema } from '../protocol-schema.ts';
 import { type Route, route } from '../route.ts';
 import { namedSchema } from '../schemas/named.ts';
 import { StringList } from '../schemas/values.ts';
@@ -28,6 +29,15 @@ export const aboutRoutes = (describe: () => object): readonly Route[] => [
     summary: 'Get this OpenAPI 3.1 document',
     responses: { 200: { description: 'The OpenAPI document', schema: z.looseObject({ openapi: z.string() }) } },
     handle: async () => ({ status: 200, json: describe() }),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/protocol.json',
+    access: ALL_ROLES,
+    name: 'describeProtocol',
+    summary: 'Get the JSON Schema of what agents in other languages receive',
+    responses: { 200: { description: 'The JSON Schema', schema: z.looseObject({ $id: z.string() }) } },
+    handle: async () => ({ status: 200, json: protocolSchema() }),
   }),
   route({
     method: 'GET',

@@ -8,7 +8,8 @@ import type { Operator } from '../../operator/operator.ts';
 import { claimForWorker, releaseForWorker, renewForWorker } from '../../protocol/claims.ts';
 import { deliverIfReady } from '../../runtime/wake/wake.ts';
 import { type Route, route } from '../route.ts';
-import { Claimed, LeasedRun } from '../schemas/claims.ts';
+import { LeasedRun } from '../schemas/claims.ts';
+import { Claimed } from '../schemas/invocation.ts';
 import { namedSchema } from '../schemas/named.ts';
 import { Duration, Name, runParams } from '../schemas/values.ts';
 

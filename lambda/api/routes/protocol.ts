@@ -19,7 +19,8 @@ import { canonicalJson } from '../../runtime/operations/canonical.ts';
 import { deliverIfReady } from '../../runtime/wake/wake.ts';
 import { MAX_VERSION } from '../../storage/keys.ts';
 import { type Route, route } from '../route.ts';
-import { Loaded, Saved, Upload } from '../schemas/checkpoints.ts';
+import { Saved, Upload } from '../schemas/checkpoints.ts';
+import { Loaded } from '../schemas/invocation.ts';
 import { namedSchema } from '../schemas/named.ts';
 import {
   Approver,

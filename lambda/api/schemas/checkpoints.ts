@@ -108,15 +108,6 @@ export const Saved = namedSchema(
   }),
 );
 
-export const Loaded = namedSchema(
-  'Loaded',
-  z
-    .looseObject({ run: z.string(), checkpoint: z.looseObject({ version: z.int(), status: StatusName }) })
-    .describe(
-      'Everything that an agent needs to resume, as its function is invoked with; above 200 KB, a `contentUrl` to download it',
-    ),
-);
-
 export const Upload = namedSchema(
   'Upload',
   z.strictObject({ upload: z.string(), url: z.string(), expiresIn: Duration }),

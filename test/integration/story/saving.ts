@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { Loaded, Saved } from '../../../lambda/api/schemas/checkpoints.ts';
+import { Saved } from '../../../lambda/api/schemas/checkpoints.ts';
+import { Loaded } from '../../../lambda/api/schemas/invocation.ts';
 import { type Check, expectEqual, expectStatus, read } from './check.ts';
 
 const Conflict = z.looseObject({ code: z.literal('STALE_VERSION'), found: z.looseObject({ version: z.int() }) });

@@ -1,6 +1,7 @@
-// Writes the reports of the public surface, for review: `npm run surface`.
+// Writes the reports of the public surface and the schema of the protocol, for review: `npm run surface`.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { protocolSchema } from '../../../lambda/api/protocol-schema.ts';
 import { emitDeclarations, removeTemporaryFolders, temporaryFolder } from '../pack.ts';
 import { SNAPSHOTS, snapshotFile, surfaceOf } from './snapshot.ts';
 
@@ -14,3 +15,4 @@ for (const [entry, report] of reports) {
   writeFileSync(file, report);
 }
 removeTemporaryFolders();
+writeFileSync('docs/reference/protocol.schema.json', `${JSON.stringify(protocolSchema(), undefined, 2)}\n`);
