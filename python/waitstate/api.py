@@ -49,7 +49,7 @@ class Api:
         """Performs an action of the protocol. The tenant is that of the key."""
         if action == "load":
             query = {name: fields[name] for name in ("version", "name") if name in fields}
-            return self.get(f"/api/runs/{path_of(run)}/load", query)
+            return self.load(f"/api/runs/{path_of(run)}/load", query)
         if action == "upload":
             return self.post(f"/api/runs/{path_of(run)}/uploads", {})
         body = {name: value for name, value in fields.items() if name not in ("expectedVersion", "writeId")}
@@ -57,6 +57,14 @@ class Api:
         return self.post(
             f"/api/runs/{path_of(run)}/{_ROUTES[action]}", body, key=fields.get("writeId"), headers=headers
         )
+
+    def load(self, path: str, query: Mapping[str, Any]) -> Dict[str, Any]:
+        """Gets a checkpoint. One that is too large for a response is downloaded."""
+        loaded = self.get(path, query)
+        if "contentUrl" in loaded:
+            with urllib.request.urlopen(loaded["contentUrl"]) as content:
+                loaded = {**loaded, **json.load(content)}
+        return loaded
 
     def get(self, path: str, query: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
         """Gets JSON."""

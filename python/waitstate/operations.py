@@ -59,8 +59,9 @@ class Operations:
             raise self.interrupt(
                 Refused(
                     agent_misused(
-                        f"The code calls {what} while {self._current} is not complete. Operations run one at a "
-                        "time, and never inside a step: move the call out of the step, and await each operation before the next."
+                        f"The code calls {what} while {self._current} is not complete. Operations run one at "
+                        "a time, and never inside a step: move the call out of the step, and await each "
+                        "operation before the next."
                     )
                 )
             )
