@@ -1,6 +1,7 @@
 import type { Caller } from '../http/caller.ts';
 import { hasRole, OPERATE_ROLES, VIEW_ROLES } from '../http/roles.ts';
 import { FILES } from './assets.ts';
+import { badge } from './inbox-count.ts';
 import { type Html, type HtmlValue, html } from './markup.ts';
 import { PATHS } from './paths.ts';
 import { plainText, userText } from './text.ts';
@@ -72,7 +73,7 @@ function navigation(caller: Caller, current: NavItem | undefined): Html {
     .filter(([, , , isThere]) => isThere)
     .map(
       ([name, path, label]) =>
-        html`<li><a href="${path}"${name === current && html` aria-current="page"`}>${label}</a></li>`,
+        html`<li><a href="${path}"${name === current && html` aria-current="page"`}>${label}${name === 'inbox' && badge(caller)}</a></li>`,
     )}</ul></nav>
 <p class="who">${caller.person !== undefined && html`${userText(caller.person)} <span class="quiet">in</span> `}<span class="quiet">tenant</span> ${userText(caller.tenant)}</p>`;
 }

@@ -21,7 +21,9 @@ const describeDecision = (status: string, by: readonly string[]): string =>
 export function describeRun(run: RunSummary): string {
   const { status, outcome, waitsFor, statusChange, parkedReason } = run;
   if (status === 'READY' && parkedReason !== undefined) return `parked: ${parkedReason}`;
-  if (!hasEnded(status)) return waitsFor === undefined ? (statusChange.step ?? '') : describeWaits(waitsFor, status);
+  // The status says that it waits.
+  if (!hasEnded(status) && waitsFor !== undefined) return describeWaits(waitsFor, status).replace(/^waiting for /, '');
+  if (!hasEnded(status)) return statusChange.step ?? '';
   const { text = '', code = '', decision: [decided, ...by] = [] } = outcome ?? {};
   const isFailed = status === 'FAILED';
   const parts = [

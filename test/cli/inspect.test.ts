@@ -31,7 +31,7 @@ describe('waitstate runs', () => {
     const [head, first] = out.split('\n');
     expect(head?.split(/\s+/)).toEqual(['RUN', 'STATUS', 'AGENT', 'DETAILS', 'OWNER', 'TAGS', 'UPDATED']);
     expect(first).toMatch(/^trip-44 +CANCELLED +travel +The customer called\. .*now$/);
-    expect(out).toMatch(/trip-41 +WAITING_FOR_APPROVAL +travel +waiting for approval book +user:ann +spring +5h ago/);
+    expect(out).toMatch(/trip-41 +WAITING_FOR_APPROVAL +travel +approval book +user:ann +spring +5h ago/);
   });
 
   it.each([

@@ -3,9 +3,10 @@ import { PATHS } from '../../lambda/console/paths.ts';
 import { runsPage } from '../../lambda/console/runs/runs-page.ts';
 import { parseRunsForm, toRunsQuery } from '../../lambda/console/runs/runs-query.ts';
 import { STATUSES } from '../../lambda/core/status.ts';
+import type { Caller } from '../../lambda/http/caller.ts';
 import { agent } from '../../lambda/index.ts';
 import type { StatusCounts } from '../../lambda/operator/operator.ts';
-import { caller, consoleScene } from './scene.ts';
+import { caller, consoleScene, type PageResponse } from './scene.ts';
 import { textOf, unescaped, wholePage } from './well-formed.ts';
 
 const jobs = agent({
@@ -131,5 +132,56 @@ describe('the form that starts a run', () => {
     expect((await post(PATHS.start, { agent: 'jobs', input: '{}', id: 'mine' })).location).toBe(
       '/console/runs/mine?done=start',
     );
+  });
+});
+
+describe('a search in the list of runs', () => {
+  it('offers the known agents, and keeps a chosen one that is not known', async () => {
+    const { get } = consoleScene(jobs, { offered: [{ name: 'jobs' }, { name: 'others' }] });
+    const options = (page: string) =>
+      [...page.matchAll(/<option value="([^"]*)"( selected)?>/g)].map(([, name, selected]) => name + (selected ?? ''));
+    expect(options((await get('/console/runs')).page).slice(0, 3)).toEqual(['', 'jobs', 'others']);
+    expect(options((await get('/console/runs?agent=jobs')).page).slice(0, 3)).toEqual(['', 'jobs selected', 'others']);
+    const gone = options((await get('/console/runs?agent=gone')).page);
+    expect(gone.slice(0, 4)).toEqual(['', 'jobs', 'others', 'gone selected']);
+    const { page } = await consoleScene(jobs).get('/console/runs');
+    expect(page).toContain('<input id="agent"');
+  });
+
+  it('is reached from a tag', async () => {
+    const { start, get } = consoleScene(jobs);
+    await start({}, { id: 'tagged', tags: ['a & b'] });
+    for (const path of ['/console/runs', PATHS.run('tagged')])
+      expect((await get(path)).page).toContain('class="tag" href="/console/runs?tag=a+%26+b"');
+  });
+});
+
+describe('the badge of the inbox', () => {
+  const asks = agent({
+    name: 'asks',
+    run: (ctx, approver: 'user:ann' | 'user:bob') => ctx.approval('ok', { title: 'OK?', approvers: [approver] }),
+  });
+  const countFor = async (get: (path: string, as?: Caller) => Promise<PageResponse>, as: Caller) =>
+    textOf((await get('/console/inbox/count', as)).page).trim();
+
+  it('counts the pending approvals of the caller, and those of everybody for an operator', async () => {
+    const { start, get, run } = consoleScene(asks);
+    const ann = caller({ roles: ['approver'] });
+    expect(await countFor(get, ann)).toBe('Changes');
+    for (let i = 0; i < 8; i++) await start('user:bob', { id: `bob-${i}` });
+    await start('user:ann', { id: 'ann' });
+    expect(await countFor(get, ann)).toBe('Changes , pending: 1');
+    expect(await countFor(get, caller())).toBe('Changes , pending: 9');
+    await start('user:ann', { id: 'ann-2' });
+    expect(await countFor(get, caller())).toBe('Changes , pending: 9+');
+    await run('ann').approve('ok');
+    expect(await countFor(get, ann)).toBe('Changes , pending: 1');
+  });
+
+  it('is not shown to callers without an inbox', async () => {
+    const { get } = consoleScene(asks);
+    const viewer = caller({ roles: ['viewer'] });
+    expect((await get('/console/runs', viewer)).page).not.toContain('inbox-count');
+    expect((await get('/console/inbox/count', viewer)).status).toBe(403);
   });
 });

@@ -49,7 +49,7 @@ describe('a list of runs', () => {
     expect(await lineOf(world, 'no')).toBe('rejected by user:ann · bought: false, reason: Too dark.');
     expect(await lineOf(world, 'broken')).toBe('STEP_FAILED · at pay · The card was refused.');
     expect(await lineOf(world, 'stopped')).toBe('We rent one.');
-    expect(await lineOf(world, 'open')).toBe('waiting for approval buy');
+    expect(await lineOf(world, 'open')).toBe('approval buy');
   });
 
   it('forgets the outcome when a run is retried', async () => {

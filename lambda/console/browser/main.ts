@@ -1,6 +1,8 @@
 import { attachEditors } from './editors.ts';
+import { keepInboxCount } from './inbox-count.ts';
 import { loadParts } from './parts.ts';
 import { pollForChanges } from './poll-for-changes.ts';
+import { attachSearchForms } from './search-forms.ts';
 import { countSelections } from './selections.ts';
 import { updateTimes } from './times.ts';
 
@@ -8,6 +10,8 @@ import { updateTimes } from './times.ts';
 updateTimes(document);
 setInterval(() => updateTimes(document), 15_000);
 attachEditors();
+attachSearchForms();
 countSelections();
 loadParts(document);
+keepInboxCount();
 void pollForChanges();

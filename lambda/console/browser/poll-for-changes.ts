@@ -1,5 +1,6 @@
 import { FetchError, fetchPage } from './fetch-page.ts';
 import { followRun } from './follow-run.ts';
+import { updateInboxCount } from './inbox-count.ts';
 import { loadParts } from './parts.ts';
 import { keepSelections, updateCounts } from './selections.ts';
 import { updateTimes } from './times.ts';
@@ -79,6 +80,7 @@ function applyChanges(news: Document): boolean {
   const message = news.getElementById('news')?.textContent?.trim();
   const status = document.getElementById('news');
   if (message && status) status.textContent = message;
+  if (applied.length > 0) void updateInboxCount();
   return applied.length > 0;
 }
 

@@ -26,7 +26,7 @@ export function runHead(run: RunView, caller: Caller, agents: readonly string[],
 <p class="line lead">${runStatusBadge(run)}${agent !== undefined && html`<span>${userText(agent)}</span>`}${owner !== undefined && html`<span><span class="quiet">owner:</span> ${userText(owner)}</span>`}${requestedBy !== undefined && html`<span><span class="quiet">requested by:</span> ${userText(requestedBy)}</span>`}${
     parent &&
     html`<span><span class="quiet">${forked ? 'forked from' : 'started by'}</span> <a href="${PATHS.checkpoint(parent.run, parent.version)}"><span class="id">${userText(parent.run)}</span> at checkpoint ${parent.version}</a></span>`
-  }${tags.map((tag) => html`<span class="tag">${userText(tag)}</span>`)}</p>
+  }${tags.map((tag) => html`<a class="tag" href="${PATHS.runs}${queryString({ tag })}">${userText(tag)}</a>`)}</p>
 </div>${hasRole(caller, OPERATE_ROLES) && actions(run)}</header>
 ${readyNotice(run, agents, now)}
 ${outcomeNotice(run)}
@@ -50,7 +50,7 @@ function briefNotice(run: RunView): Html | false {
     .map((id) => html`<a class="button" href="${PATHS.approval(run.run, id)}">Open request ${userText(id)}</a> `);
   return notice(
     status === 'FAILED' ? 'bad' : isStopped ? 'neutral' : 'wait',
-    userText(capitalize(describeRun(run))),
+    isStopped ? userText(capitalize(describeRun(run))) : html`Waiting for ${userText(describeRun(run))}`,
     links.length > 0 && html`<p class="actions">${links}</p>`,
   );
 }

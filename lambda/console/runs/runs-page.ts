@@ -120,7 +120,7 @@ function runRow(run: RunSummary, now: Date, isMatching: boolean): Html {
 <td role="cell">${runStatusBadge(run)}${line !== '' && html` <span class="quiet outcome">${userText(line)}</span>`}</td>
 ${cell('Agent', agent !== undefined && userText(agent))}
 ${cell('Owner', owner !== undefined && userText(owner))}
-${cell('Tags', tags.length > 0 && html`${tags.map((tag) => html`<span class="tag">${userText(tag)}</span> `)}`)}
+${cell('Tags', tags.length > 0 && html`${tags.map((tag) => html`<a class="tag" href="${PATHS.runs}${queryString({ tag })}">${userText(tag)}</a> `)}`)}
 ${cell('Last change', relativeTime(updatedAt, now))}
 ${cell('Started', relativeTime(createdAt, now))}
 </tr>`;
