@@ -5,6 +5,7 @@ import { hasEnded } from '../../lambda/core/status.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
 import { describeRefusal } from '../../lambda/operator/describe-run.ts';
 import { explainReady } from '../../lambda/operator/explain-ready.ts';
+import { explainRetry } from '../../lambda/operator/explain-retry.ts';
 import type { ErrorCause, Operator, RunView, Wait } from '../../lambda/operator/operator.ts';
 import type { TimelinePage } from '../../lambda/operator/timeline-page.ts';
 import { shortPath } from '../dev/log/dev-log.ts';
@@ -176,8 +177,12 @@ function waitText({ kind, name, until, failures = 1, lastFailure }: Wait, now: n
 }
 
 /** The command that helps with this run. */
-function adviceLines({ run, status, waits }: RunDetails): readonly Line[] {
+function adviceLines(view: RunDetails): readonly Line[] {
+  const { run, status, waits } = view;
   const signal = waits.find(({ kind }) => kind === 'signal');
   if (signal) return ['', dim(`  waitstate signal ${shellQuote(run)} ${shellQuote(signal.name)} '…'`)];
-  return status === 'FAILED' ? ['', dim(`  waitstate retry ${shellQuote(run)}`)] : [];
+  if (status !== 'FAILED') return [];
+  const reason = explainRetry(view);
+  if (reason !== undefined) return ['', dim(`  A retry would fail again. ${reason}`)];
+  return ['', dim(`  waitstate retry ${shellQuote(run)}`)];
 }

@@ -2,7 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { checkpointStore } from '../../lambda/embedded.ts';
+import { contextFactory } from '../../lambda/checkpoints/engine.ts';
+import { checkpointStore, embeddedStorage } from '../../lambda/embedded.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
+import { systemClock } from '../../lambda/runtime/clock.ts';
 import { agentFile, createScene, POLL_OPTIONS, runPath } from './scene.ts';
 
 const scene = createScene([agentFile('purchase'), agentFile('chat'), agentFile('parcel')]);
@@ -157,9 +160,15 @@ describe('an operator in the console', () => {
     await scene.until(run, 'SUCCEEDED');
     const { version } = (await viewOf(run)) as { version: number };
     const page = await scene.open(`${pageOf(run)}/checkpoints/${version}`);
-    await page.getByLabel('Compare with checkpoint').fill('4');
+    await page.getByLabel('Compare with').selectOption('4');
     await press(page, 'Compare');
     await expectText(page, /Checkpoint 4 to \d+.*1 added.*assistant.*You said: You said: Compare me/s);
+    await follow(page, 'Side by side');
+    await expectText(page, /You said: You said: Compare me/);
+    const folded = page.getByText(/^\d+ equal lines$/).first();
+    expect(await page.getByText('"Compare me"').first().isVisible()).toBe(false);
+    await folded.click();
+    expect(await page.getByText('"Compare me"').first().isVisible()).toBe(true);
   });
 
   it('rewinds a run, and decides its approval again', async () => {
@@ -170,7 +179,7 @@ describe('an operator in the console', () => {
     await scene.until(run, 'SUCCEEDED');
     await page.goto(scene.server.url + pageOf(run));
     await follow(page, 'Rewind');
-    await page.getByLabel('From checkpoint').fill('1');
+    await page.getByLabel('From checkpoint').selectOption('1');
     await press(page, 'Load');
     await press(page, 'Rewind to checkpoint 1');
     await expectText(page, /The run resumes from the checkpoint\./);
@@ -220,6 +229,62 @@ describe('an operator in the console', () => {
     await follow(page, 'Retry');
     await press(page, 'Retry the run');
     await expectText(page, /Succeeded.*delivered\s*true\s*by\s*Ann/s);
+  });
+
+  it('sees what came of a run that was rejected, in the list and on its page', async () => {
+    const run = await scene.start('purchase', DRILL, { id: 'refused' });
+    await scene.until(run, 'WAITING_FOR_APPROVAL');
+    const page = await scene.open('/console/runs?id=refused');
+    await expect.poll(() => page.locator('#inbox-count').innerText(), POLL_OPTIONS).toMatch(/\d/);
+    await scene.api(`${runPath(run)}/approvals/buy/decide`, {
+      method: 'POST',
+      body: { answer: 'reject', by: 'user:ann', comment: 'We have one.' },
+    });
+    await expectText(page, /Succeeded\s*rejected by user:ann · bought: false, reason: We have one\./);
+    expect(await page.locator('tbody .badge.ok').count()).toBe(0);
+    await follow(page, 'refused');
+    await expectText(page, /The request was rejected by user:ann/);
+    // The total of a run that has ended is the time that it took, and stays the same.
+    const legend = () => page.locator('.legend').innerText();
+    const before = await legend();
+    expect(before).toMatch(/Total: .*working\s.*waiting\s/s);
+    await page.reload();
+    expect(await legend()).toBe(before);
+  });
+
+  it('sees why a run that nobody takes is not running', async () => {
+    const { records, payloads } = embeddedStorage({ folder: scene.server.folder });
+    const contexts = contextFactory({ records, payloads }, { writer: 'test' });
+    const operator = createOperator({ contexts, clock: systemClock, random: Math.random, log: () => {} });
+    await operator.start({ agent: 'nobody', id: 'stuck' });
+    await Promise.all([records.close(), payloads.close()]);
+    const page = await scene.open(pageOf('stuck'));
+    await expectText(
+      page,
+      /Ready, but not running since .*No agent "nobody" is known here\. The run starts when one is deployed\./s,
+    );
+  });
+
+  it('reaches everything on the page of a run with the keyboard, after skipping the navigation', async () => {
+    const run = await scene.start('purchase', DRILL, { tags: ['keys'] });
+    await scene.until(run, 'WAITING_FOR_APPROVAL');
+    const page = await scene.open(pageOf(run));
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+    await page.keyboard.press('Enter');
+    const seen: string[] = [];
+    for (let i = 0; i < 40; i++) {
+      await page.keyboard.press('Tab');
+      const [text, isVisible] = (await page.evaluate(`(() => {
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+        return [document.activeElement.textContent.trim(), outlineStyle !== 'none' && outlineWidth !== '0px'];
+      })()`)) as [string, boolean];
+      if (await page.evaluate('document.activeElement === document.body')) break;
+      expect([text, isVisible]).toEqual([text, true]);
+      seen.push(text);
+    }
+    for (const text of ['Runs', 'keys', 'Signal', 'Fork', 'Rewind', 'Cancel', 'Open request', 'start', 'find a seller'])
+      expect(seen).toContain(text);
   });
 
   it('sees where a process crashed, and that another one resumed the run', async () => {

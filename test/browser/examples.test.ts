@@ -5,6 +5,16 @@ import { shoot } from './shoot.ts';
 
 // What a new user does in the first minutes. With UPDATE_SCREENSHOTS=1 these tests take the screenshots of the docs.
 const scene = createScene(['travel', 'refunds', 'model-loop'].map(exampleFile));
+// Records the texts of the live output, which disappears when the step has ended.
+const RECORD_OUTPUT = `{
+  const box = document.getElementById('live-output');
+  window.outputs = [];
+  const record = () => {
+    const text = box.querySelector('pre')?.textContent;
+    if (text && text !== window.outputs.at(-1)) window.outputs.push(text);
+  };
+  new MutationObserver(record).observe(box, { subtree: true, childList: true, characterData: true });
+}`;
 /** Taller than any page, so that all of its parts are loaded. */
 const TALL = { viewport: { width: 1280, height: 4000 } };
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).click();
@@ -62,6 +72,20 @@ describe('a new user', () => {
     await expectText(ann, /The run has ended:\s*Succeeded/);
     await expectText(bob, /The run has ended:\s*Succeeded/);
     expect((await scene.api(runPath(run))).json.result).toMatchObject({ refunded: true, paid: 40 });
+  });
+
+  it('sees the answer of a model word by word, while the model writes it', async () => {
+    const run = await scene.start('model-loop', { message: 'Hello?' });
+    await scene.until(run, 'WAITING_FOR_SIGNAL');
+    const page = await scene.open(`/console/runs/${run}`);
+    await page.evaluate(RECORD_OUTPUT);
+    await scene.api(`${runPath(run)}/signals`, { method: 'POST', body: { name: 'message', value: 'Who are you?' } });
+    await expect.poll(() => page.evaluate('window.outputs.length'), POLL_OPTIONS).toBeGreaterThan(1);
+    await expectText(page, /Who are you\?\s*assistant\s*I only follow a script\./);
+    const outputs: readonly string[] = await page.evaluate('window.outputs');
+    const answer = 'I only follow a script. Tell me what customers in ';
+    expect(outputs.filter((text) => !`${answer}…`.startsWith(text.slice(0, answer.length)))).toEqual([]);
+    expect(await page.locator('#live-output').isVisible()).toBe(false);
   });
 
   it('approves the action of a model, and forks the conversation with another prompt', async () => {

@@ -399,7 +399,7 @@ describe('an action on a run', () => {
     const { start, get } = consoleScene(counting);
     await start(undefined, { id: 'run' });
     const { page } = await get(PATHS.ofRun('run', 'rewind'));
-    expect(page).toContain('id="from" name="version" value=""');
+    expect(page).toContain('<option value="">Choose a checkpoint</option>');
     expect(page).not.toContain('method="post"');
     expect((await get(`${PATHS.ofRun('run', 'rewind')}?version=2`)).page).toContain('Rewind to checkpoint 2');
   });

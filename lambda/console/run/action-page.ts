@@ -1,13 +1,15 @@
 import type { Caller } from '../../http/caller.ts';
+import { explainRetry } from '../../operator/explain-retry.ts';
 import type { RestartPreview, RunView } from '../../operator/operator.ts';
 import type { RecordedResult } from '../../operator/recorded-results.ts';
 import { runBreadcrumbs } from '../crumbs.ts';
 import { jsonEditor } from '../json-editor.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';
-import { type ProblemSummary, problemNotice } from '../notice.ts';
+import { notice, type ProblemSummary, problemNotice } from '../notice.ts';
 import { page } from '../page.ts';
 import { PATHS, queryString } from '../paths.ts';
 import { userText } from '../text.ts';
+import { type CheckpointChoice, checkpointPicker } from './checkpoint-picker.ts';
 import { repeatedSteps } from './repeated-steps.ts';
 import { resultEditors } from './result-editors.ts';
 
@@ -33,6 +35,9 @@ export interface ActionView {
   readonly caller: Caller;
   readonly run: RunView;
   readonly form: ActionForm;
+  /** The checkpoints to choose from. */
+  readonly choices: readonly CheckpointChoice[];
+  readonly now: Date;
   readonly problem?: ProblemSummary | undefined;
   /** An idempotency key, so that submitting the form twice acts once. */
   readonly key: string;
@@ -97,11 +102,14 @@ const OPTIONAL = html`<span class="quiet">(optional)</span>`;
 
 const selectedVersion = ({ form, run }: ActionView): string => form.version ?? String(run.version);
 
-const versionRange = ({ run }: ActionView): Html => html`type="number" required min="1" max="${run.version}"`;
-
 /** Each checkpoint has its own state to edit, so choosing one reloads the page. */
-const checkpointChooser = (view: ActionView, isChosen: boolean): Html =>
-  html`<form method="get" class="line compare"><label for="from">From checkpoint</label><input id="from" name="version" value="${isChosen && selectedVersion(view)}" ${versionRange(view)}><button>Load</button></form>`;
+function checkpointChooser(view: ActionView, isChosen: boolean): Html {
+  const { choices, now, run } = view;
+  const chosen = isChosen ? Number(selectedVersion(view)) : undefined;
+  const oldest = choices.at(-1)?.version ?? 1;
+  return html`<form method="get" class="line compare">${checkpointPicker({ name: 'version', label: 'From checkpoint', choices, chosen, now })}<button>Load</button></form>
+${oldest > 1 && html`<p class="hint">For a checkpoint before ${oldest}, open it in the <a href="${PATHS.run(run.run)}${queryString({ to: oldest })}">timeline</a>.</p>`}`;
+}
 
 /** The editor of the state that the run resumes with; initially the state of the checkpoint. */
 function stateEditor(view: ActionView, about?: HtmlValue): Html {
@@ -138,7 +146,17 @@ const ACTIONS: Readonly<Record<RunAction, ActionSpec>> = {
     title: 'Retry',
     button: 'Retry the run',
     description: html`<p>The run resumes where it failed. Completed steps do not run again, except those that were undone.</p>`,
-    fields: () => html``,
+    fields: ({ run }) => {
+      const reason = explainRetry(run);
+      return (
+        reason !== undefined &&
+        notice(
+          'wait',
+          'A retry fails again, unless you deployed other code since',
+          html`<p>${reason} You can <a href="${PATHS.start}${queryString({ from: run.run })}">start again with another input</a>.</p>`,
+        )
+      );
+    },
   },
   signal: {
     title: 'Signal',

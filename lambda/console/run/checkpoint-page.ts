@@ -17,6 +17,7 @@ import { PATHS, queryString } from '../paths.ts';
 import { statusBadge } from '../status-badge.ts';
 import { plainText, userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';
+import { type CheckpointChoice, checkpointPicker } from './checkpoint-picker.ts';
 import { conversation, findMessages } from './conversation.ts';
 
 /** The parts of a checkpoint that can be paged through. */
@@ -38,11 +39,13 @@ export interface CheckpointPageView {
   readonly checkpoint: CheckpointView;
   /** The newest version of the run. */
   readonly newest: number;
+  /** The checkpoints to compare it with. */
+  readonly choices: readonly CheckpointChoice[];
   readonly now: Date;
 }
 
 /** The page of a checkpoint: its metadata, changes, state, results and model parameters. */
-export function checkpointPage({ caller, checkpoint, newest, now }: CheckpointPageView): Html {
+export function checkpointPage({ caller, checkpoint, newest, choices, now }: CheckpointPageView): Html {
   const { run, version, step, kind, model } = checkpoint;
   const before = version > 1 ? version - 1 : undefined;
   return page({
@@ -58,6 +61,7 @@ ${version < newest && html`<a class="button" rel="next" href="${PATHS.checkpoint
 ${hasRole(caller, OPERATE_ROLES) && html`<a class="button" href="${PATHS.ofRun(run, 'fork')}${queryString({ version })}">Fork from here</a><a class="button" href="${PATHS.ofRun(run, 'rewind')}${queryString({ version })}">Rewind to here</a>`}
 </div></header>
 ${factList(checkpoint, now)}
+${newest > 1 && compareForm(run, version, choices, now)}
 ${before !== undefined && changes(run, before, version)}
 ${stateSection(checkpoint)}
 ${results(checkpoint)}
@@ -66,7 +70,7 @@ ${isFields(model) && html`<section class="card" aria-labelledby="model"><h2 id="
 }
 
 function factList(checkpoint: CheckpointView, now: Date): Html {
-  const { savedAt, writer, bytes, hash, restored, parent, name, labels, schema, version, run, payloads } = checkpoint;
+  const { savedAt, writer, bytes, hash, restored, parent, name, labels, schema, run, payloads } = checkpoint;
   const { writeUnits, puts } = writeCost(checkpoint);
   const fact = (label: string, value: HtmlValue) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
   return html`<dl class="facts card">
@@ -81,12 +85,17 @@ ${schema !== undefined && fact('Schema', userText(String(schema)))}
 ${payloads.length > 0 && fact('Payloads', `${payloads.length}, ${formatBytes(payloads.reduce((all, { size }) => all + size, 0))}`)}
 ${fact('Hash', html`<span class="id" title="${hash}">${hash.slice(0, 16)}…</span>`)}
 ${Object.entries(labels).map(([label, value]) => fact(plainText(label), userText(value)))}
-</dl>
-${version > 1 && compareForm(run, version)}`;
+</dl>`;
 }
 
-const compareForm = (run: string, version: number): Html =>
-  html`<form method="get" action="${PATHS.ofRun(run, 'diff')}" class="line compare"><label for="before">Compare with checkpoint</label><input id="before" name="before" type="number" min="1" value="${version - 1}" required><input type="hidden" name="after" value="${version}"><button>Compare</button></form>`;
+const compareForm = (run: string, version: number, choices: readonly CheckpointChoice[], now: Date): Html =>
+  html`<form method="get" action="${PATHS.ofRun(run, 'diff')}" class="line compare">${checkpointPicker({
+    name: 'before',
+    label: 'Compare with',
+    choices: choices.filter((choice) => choice.version !== version),
+    chosen: version > 1 ? version - 1 : 2,
+    now,
+  })}<input type="hidden" name="after" value="${version}"><button>Compare</button></form>`;
 
 const changes = (run: string, before: number, version: number): Html =>
   html`<section class="card" id="changes" aria-labelledby="changes-title" data-load="${PATHS.ofRun(run, 'diff')}${queryString({ before, after: version })}"><h2 id="changes-title">Changes</h2><p><a href="${PATHS.ofRun(run, 'diff')}${queryString({ before, after: version })}">Compare with checkpoint ${before}</a></p></section>`;

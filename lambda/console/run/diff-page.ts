@@ -1,6 +1,6 @@
 import type { Doc } from '../../checkpoints/engine.ts';
 import type { Caller } from '../../http/caller.ts';
-import type { DiffView } from '../../operator/operator.ts';
+import type { CheckpointView, DiffView } from '../../operator/operator.ts';
 import type { RecordedResult } from '../../operator/recorded-results.ts';
 import { truncateToBytes } from '../../operator/truncated-document.ts';
 import { runBreadcrumbs } from '../crumbs.ts';
@@ -8,8 +8,10 @@ import { showDocument } from '../document/show-document.ts';
 import { pluralize } from '../document/show-options.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
-import { PATHS } from '../paths.ts';
+import { PATHS, queryString } from '../paths.ts';
 import { revealHidden, userText } from '../text.ts';
+import { type CheckpointChoice, checkpointPicker } from './checkpoint-picker.ts';
+import { sideBySide } from './side-by-side.ts';
 
 /** What {@link diffPage} shows. */
 export interface DiffPageView {
@@ -17,25 +19,35 @@ export interface DiffPageView {
   readonly run: string;
   readonly before: number;
   readonly after: number;
-  readonly diff: DiffView;
+  /** The changes, or both checkpoints to show them side by side. */
+  readonly shown: DiffView | readonly [before: CheckpointView, after: CheckpointView];
+  /** The checkpoints to choose from. */
+  readonly choices: readonly CheckpointChoice[];
+  readonly now: Date;
 }
 
 /** The page that compares two checkpoints: changes of the state, and results recorded in between. */
-export function diffPage({ caller, run, before, after, diff }: DiffPageView): Html {
+export function diffPage({ caller, run, before, after, shown, choices, now }: DiffPageView): Html {
+  const isSide = 'length' in shown;
+  const tab = (label: string, view: string | undefined, isCurrent: boolean) =>
+    html`<li><a href="${PATHS.ofRun(run, 'diff')}${queryString({ before, after, view })}"${isCurrent && html` aria-current="true"`}>${label}</a></li>`;
   return page({
     title: `Checkpoint ${before} to ${after}`,
     caller,
     current: 'runs',
     body: html`${runBreadcrumbs(run)}
 <h1>Checkpoint ${before} to ${after}</h1>
-<form method="get" class="line compare"><label for="before">From</label><input id="before" name="before" type="number" min="1" value="${before}" required><label for="after">to</label><input id="after" name="after" type="number" min="1" value="${after}" required><button>Compare</button></form>
+<form method="get" class="line compare">${checkpointPicker({ name: 'before', label: 'From', choices, chosen: before, now })}${checkpointPicker({ name: 'after', label: 'to', choices, chosen: after, now })}${isSide && html`<input type="hidden" name="view" value="side">`}<button>Compare</button></form>
+<ul class="tabs" aria-label="View">${tab('Changes', undefined, !isSide)}${tab('Side by side', 'side', isSide)}</ul>
 <section class="card" id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes <span class="quiet">since <a href="${PATHS.checkpoint(run, before)}">checkpoint ${before}</a></span></h2>
-<h3>State</h3>
-${stateChanges(diff)}
-<h3>Recorded results</h3>
-${resultChanges(diff)}</section>`,
+${isSide ? sideBySide(...shown) : changes(shown)}</section>`,
   });
 }
+
+const changes = (diff: DiffView): Html => html`<h3>State</h3>
+${stateChanges(diff)}
+<h3>Recorded results</h3>
+${resultChanges(diff)}`;
 
 const MAX_ROWS = 100;
 const MAX_BYTES = 4 * 1024;

@@ -27,6 +27,7 @@ import {
 } from '../request.ts';
 import { type ActionForm, type ActionView, actionPage, type RunAction } from './action-page.ts';
 import { type CheckpointPageView, checkpointPage, documentPartPage, statePage } from './checkpoint-page.ts';
+import { loadChoices } from './checkpoint-picker.ts';
 import { diffPage } from './diff-page.ts';
 import { lineagePage } from './lineage-page.ts';
 import { submittedResults } from './result-editors.ts';
@@ -77,15 +78,21 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime, agents: listAgents }: Co
   app.get('/runs/:run/checkpoints/:version', async (context) => {
     const [caller, operator, id] = authorizeViewer(context);
     const version = parseWholeNumber(idFromPath(context, 2)) ?? 0;
-    const [checkpoint, newest] = await Promise.all([operator.checkpoint(id, version), loadNewestVersion(operator, id)]);
-    return checkpointResponse(context, { caller, checkpoint, newest, now: now() });
+    const [checkpoint, position] = await Promise.all([operator.checkpoint(id, version), operator.position(id)]);
+    const isWhole = context.req.query('part') === undefined;
+    const choices = isWhole ? await loadChoices(operator, id, version) : [];
+    return checkpointResponse(context, { caller, checkpoint, newest: position.version, choices, now: now() });
   });
 
   app.get('/runs/:run/diff', async (context) => {
     const [caller, operator, run] = authorizeViewer(context);
     const [before = 0, after = 0] = ['before', 'after'].map((name) => parseWholeNumber(context.req.query(name)) ?? 0);
-    const difference = await operator.diff(run, before, after);
-    return htmlResponse(context, diffPage({ caller, run, before, after, diff: difference }));
+    const shown =
+      context.req.query('view') === 'side'
+        ? ([await operator.checkpoint(run, before), await operator.checkpoint(run, after)] as const)
+        : await operator.diff(run, before, after);
+    const choices = await loadChoices(operator, run, Math.max(before, after));
+    return htmlResponse(context, diffPage({ caller, run, before, after, shown, choices, now: now() }));
   });
 
   app.get('/runs/:run/approvals', async (context) => {
@@ -100,7 +107,7 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime, agents: listAgents }: Co
 
   for (const action of Object.keys(ACTION_HANDLERS) as readonly RunAction[]) {
     app.get(`/runs/:run/${action}`, async (context) =>
-      htmlResponse(context, actionPage(action, await loadActionView(context, action, context.req.query()))),
+      htmlResponse(context, actionPage(action, await loadActionView(context, action, context.req.query(), now()))),
     );
     app.post(`/runs/:run/${action}`, async (context) => {
       const { caller, operator } = authorize(context, OPERATE_ROLES);
@@ -111,7 +118,7 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime, agents: listAgents }: Co
           const run = await ACTION_HANDLERS[action](operator, idFromPath(context), form, caller);
           return redirectTo(context, `${PATHS.run(run)}${queryString({ done: action })}`);
         },
-        async (problem) => actionPage(action, { ...(await loadActionView(context, action, form)), problem }),
+        async (problem) => actionPage(action, { ...(await loadActionView(context, action, form, now())), problem }),
       );
     });
   }
@@ -121,9 +128,6 @@ function authorizeViewer(context: ConsoleContext) {
   const { caller, operator } = authorize(context, VIEW_ROLES);
   return [caller, operator, idFromPath(context)] as const;
 }
-
-const loadNewestVersion = async (operator: Operator, run: string): Promise<number> =>
-  (await operator.history(run, { newestFirst: true, limit: 1 })).checkpoints[0]?.version ?? 0;
 
 /** The state that an open page reports. It is not trusted: wrong values only affect that page. */
 function parseKnownState({ req }: ConsoleContext): KnownState {
@@ -145,7 +149,12 @@ async function checkpointResponse(context: ConsoleContext, view: CheckpointPageV
 const MAX_STATE_CHARACTERS = 256 * 1024;
 
 /** Loads what the page of an action shows. */
-async function loadActionView(context: ConsoleContext, action: RunAction, form: ActionForm): Promise<ActionView> {
+async function loadActionView(
+  context: ConsoleContext,
+  action: RunAction,
+  form: ActionForm,
+  now: Date,
+): Promise<ActionView> {
   const { caller, operator } = authorize(context, OPERATE_ROLES);
   const id = idFromPath(context);
   const run = await operator.run(id);
@@ -155,9 +164,12 @@ async function loadActionView(context: ConsoleContext, action: RunAction, form: 
   const state = checkpoint && toEditableJson(checkpoint.state);
   const isRestart = action === 'fork' || (action === 'rewind' && version !== undefined);
   const preview = isRestart ? await operator.previewRestart(id, version, action) : undefined;
+  const isFromCheckpoint = action === 'fork' || action === 'rewind';
   return {
     caller,
     run,
+    choices: isFromCheckpoint ? await loadChoices(operator, id, version) : [],
+    now,
     key: randomUUID(),
     form: { ...form, version: version?.toString() },
     state: state !== undefined && state.length <= MAX_STATE_CHARACTERS ? state : undefined,

@@ -4,6 +4,7 @@ import type { Caller } from '../../http/caller.ts';
 import { hasRole, OPERATE_ROLES } from '../../http/roles.ts';
 import { describeRefusal, describeRun } from '../../operator/describe-run.ts';
 import { explainReady } from '../../operator/explain-ready.ts';
+import { explainRetry } from '../../operator/explain-retry.ts';
 import type { RunView, Wait } from '../../operator/operator.ts';
 import { truncateToBytes } from '../../operator/truncated-document.ts';
 import { showDocument } from '../document/show-document.ts';
@@ -38,7 +39,7 @@ ${factList(run, now)}
 /** What the run waits for, and why it failed or was cancelled. */
 export const runNotices = (run: RunView, now: Date): Html =>
   html`${waitNotice(run, now)}
-${run.error && (cancellationNotice(run, run.error) ?? failureNotice(run.error))}`;
+${run.error && (cancellationNotice(run, run.error) ?? failureNotice(run, run.error))}`;
 
 /** The same in a line, for a run whose content was not loaded. */
 function briefNotice(run: RunView): Html | false {
@@ -64,7 +65,8 @@ function actions(run: RunView): Html {
   const isEnded = hasEnded(run.status);
   return html`<div class="actions">
 ${link('signal', 'Signal', run.isDurable && !isEnded)}
-${link('retry', 'Retry', run.isDurable && run.status === 'FAILED')}
+${run.isDurable && run.status === 'FAILED' && explainRetry(run) === undefined && html`<a class="button primary" href="${PATHS.ofRun(run.run, 'retry')}">Retry</a>`}
+${run.isDurable && isEnded && run.agent !== undefined && html`<a class="button" href="${PATHS.start}${queryString({ from: run.run })}">Start again</a>`}
 ${link('fork', 'Fork', !run.shredded)}
 ${link('rewind', 'Rewind', !run.shredded)}
 ${link('cancel', 'Cancel', run.isDurable && !isEnded && run.status !== 'ENDING')}
@@ -111,12 +113,14 @@ function cancellationNotice({ status }: RunView, error: NonNullable<RunView['err
   );
 }
 
-function failureNotice(error: NonNullable<RunView['error']>): Html {
+function failureNotice(run: RunView, error: NonNullable<RunView['error']>): Html {
+  const retry = run.isDurable ? explainRetry(run) : undefined;
   const { name, message, code, stack, causes, failedOperations } = error;
   return html`<div class="notice bad"><h2>${userText(name)}${code !== undefined && html` <code>${userText(code)}</code>`}</h2><div class="text" dir="auto">${revealHidden(message)}</div>
 ${failedOperations.length > 0 && html`<p>Failed at ${failedOperations.map((step, i) => html`${i > 0 && ', then '}<code>${userText(step)}</code>`)}.</p>`}
 ${causes.map((cause) => html`<p>Caused by ${userText(cause.name)}${cause.code !== undefined && html` <code>${userText(cause.code)}</code>`}: <span class="text" dir="auto">${revealHidden(cause.message)}</span></p>`)}
 ${notUndone(error)}
+${retry !== undefined && html`<p>A retry would fail again. ${retry} <a href="${PATHS.start}${queryString({ from: run.run })}">Start again with another input</a>, or <a href="${PATHS.ofRun(run.run, 'retry')}">retry</a> after you deployed other code.</p>`}
 ${stack !== undefined && collapsed('Stack trace', codeBlock(stack))}</div>`;
 }
 

@@ -4,6 +4,8 @@ import { omitUndefined } from '../../core/omit-undefined.ts';
 import { agentsForTenant, checkAgent } from '../../http/check-agent.ts';
 import type { ApiEnv } from '../../http/request-variables.ts';
 import { OPERATE_ROLES, requesterOf, VIEW_ROLES } from '../../http/roles.ts';
+import type { Operator } from '../../operator/operator.ts';
+import { toEditableJson } from '../json-editor.ts';
 import { PATHS, queryString } from '../paths.ts';
 import {
   authorize,
@@ -19,11 +21,28 @@ import {
 } from '../request.ts';
 import { runsChanges, runsPage } from './runs-page.ts';
 import { parseRunsForm, toRunsQuery } from './runs-query.ts';
-import { startPage } from './start-page.ts';
+import { type StartView, startPage } from './start-page.ts';
 
 const PAGE_SIZE = 50;
 // Counting reads every counted run, so an open page counts only from time to time.
 const COUNT_INTERVAL_MS = 30_000;
+
+// Larger inputs are not edited by hand.
+const MAX_INPUT_CHARACTERS = 256 * 1024;
+
+/** How a run was started, to start another one like it. */
+async function loadEarlierStart(
+  operator: Operator,
+  id: string,
+): Promise<Pick<StartView, 'agent' | 'from' | 'formValues'>> {
+  const { run, agent, input, owner, tags } = await operator.run(id);
+  const json = input === undefined ? undefined : toEditableJson(input);
+  return {
+    agent,
+    from: { run, input: json !== undefined && json.length <= MAX_INPUT_CHARACTERS ? json : undefined },
+    formValues: omitUndefined({ owner, tags: tags.length > 0 ? tags.join(', ') : undefined }),
+  };
+}
 
 /** Registers the list of runs and the start form. */
 export function runsRoutes(app: Hono<ApiEnv>, options: ConsoleOptions): void {
@@ -67,16 +86,11 @@ export function runsRoutes(app: Hono<ApiEnv>, options: ConsoleOptions): void {
   });
 
   app.get('/start', async (context) => {
-    const { caller } = authorize(context, OPERATE_ROLES);
-    return htmlResponse(
-      context,
-      startPage({
-        caller,
-        agents: agentsForTenant(await known(), caller.tenant),
-        agent: context.req.query('agent'),
-        key: randomUUID(),
-      }),
-    );
+    const { caller, operator } = authorize(context, OPERATE_ROLES);
+    const { agent, from } = context.req.query();
+    const again = from === undefined ? undefined : await loadEarlierStart(operator, from);
+    const agents = agentsForTenant(await known(), caller.tenant);
+    return htmlResponse(context, startPage({ caller, agents, agent, key: randomUUID(), ...again }));
   });
 
   app.post('/start', async (context) => {

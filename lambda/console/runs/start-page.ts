@@ -1,7 +1,7 @@
 import type { KnownAgent } from '../../http/app-options.ts';
 import type { Caller } from '../../http/caller.ts';
 import { jsonEditor, toEditableJson } from '../json-editor.ts';
-import { type Html, html } from '../markup.ts';
+import { type Html, type HtmlValue, html } from '../markup.ts';
 import { type ProblemSummary, problemNotice } from '../notice.ts';
 import { page } from '../page.ts';
 import { PATHS, queryString } from '../paths.ts';
@@ -15,6 +15,8 @@ export interface StartView {
   readonly caller: Caller;
   readonly agents: readonly KnownAgent[];
   readonly agent?: string | undefined;
+  /** The run whose input the form starts with. */
+  readonly from?: { readonly run: string; readonly input?: string | undefined } | undefined;
   readonly formValues?: StartForm | undefined;
   readonly problem?: ProblemSummary | undefined;
   /** An idempotency key, so that submitting the form twice starts one run. */
@@ -22,7 +24,7 @@ export interface StartView {
 }
 
 /** The form that starts a run, prefilled with the example input of the agent. */
-export function startPage({ caller, agents, agent, formValues: given = {}, problem, key }: StartView): Html {
+export function startPage({ caller, agents, agent, from, formValues: given = {}, problem, key }: StartView): Html {
   const chosen =
     agents.find(({ name }) => name === (given.agent ?? agent)) ?? (agent === undefined ? agents[0] : undefined);
   const field = (name: string, label: string, hint: string) =>
@@ -34,7 +36,7 @@ export function startPage({ caller, agents, agent, formValues: given = {}, probl
     isNarrow: true,
     body: html`<h1>Start a run</h1>
 ${problem && problemNotice(problem)}
-${agents.length > 1 && agentTabs(agents, chosen)}
+${agents.length > 1 && !from && agentTabs(agents, chosen)}
 <section class="card" aria-labelledby="new"><h2 id="new">${chosen ? html`New run of ${userText(chosen.name)}` : 'New run'}</h2>
 ${chosen?.description !== undefined && html`<p>${userText(chosen.description)}</p>`}
 <form method="post" action="${PATHS.start}" class="stack">
@@ -47,8 +49,8 @@ ${
 ${jsonEditor({
   name: 'input',
   label: 'Input (JSON)',
-  hint: chosen?.example === undefined ? 'The input of the agent.' : 'Prefilled with an example. Change it as needed.',
-  value: given.input ?? toEditableJson(chosen?.example ?? {}),
+  hint: inputHint(from, chosen),
+  value: given.input ?? from?.input ?? toEditableJson(chosen?.example ?? {}),
   isRequired: true,
 })}
 ${field('id', 'Id', 'A repeated id starts only one run. Generated if empty.')}
@@ -57,6 +59,12 @@ ${(caller.decidesForOthers || caller.startsForOthers) && field('requestedBy', 'R
 <button class="primary">Start run</button>
 </form></section>`,
   });
+}
+
+function inputHint(from: StartView['from'], chosen: KnownAgent | undefined): HtmlValue {
+  if (from?.input !== undefined)
+    return html`The input of run <a href="${PATHS.run(from.run)}">${userText(from.run)}</a>. Change it as needed; that run stays as it is.`;
+  return chosen?.example === undefined ? 'The input of the agent.' : 'Prefilled with an example. Change it as needed.';
 }
 
 const agentTabs = (agents: readonly KnownAgent[], chosen: KnownAgent | undefined): Html =>
