@@ -1,33 +1,46 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { expect, it } from 'vitest';
 import { describeOnEachStorage } from '../runtime/storages.ts';
 import { tamperedTokens } from './tampered-tokens.ts';
-import { DAY, type TokenScene, tokenScene } from './token-scene.ts';
+import { DAY, type TokenResponse, type TokenScene, tokenScene } from './token-scene.ts';
 
 const UNKNOWN = randomBytes(32).toString('base64url');
 
 describeOnEachStorage('the token of an approval link', (open) => {
   const loaded = async (): Promise<TokenScene> => tokenScene(await open());
 
+  /** The response to every use of a token. */
+  const responsesTo = async (scene: TokenScene, token: string): Promise<readonly TokenResponse[]> => {
+    const responses: TokenResponse[] = [];
+    for (const use of USES) responses.push(await use(scene, token));
+    return responses;
+  };
+
   /** Expects that every use of a token gets exactly the response of an unknown token. */
   async function expectUnknown(scene: TokenScene, token: string): Promise<void> {
-    for (const use of USES) {
-      const known = await use(scene, UNKNOWN);
-      const got = await use(scene, token);
-      expect(got.whole, token).toBe(known.whole);
-      expect(got).toMatchObject({ status: 404 });
-    }
+    const known = await responsesTo(scene, UNKNOWN);
+    expect(new Set(known.map(({ status }) => status))).toEqual(new Set([404]));
+    expect(await responsesTo(scene, token), token).toEqual(known);
   }
 
   it('gets the same response after the same storage request if it is guessed, cut, extended or changed', async () => {
     const scene = await loaded();
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
+    const known = await responsesTo(scene, UNKNOWN);
+    expect(new Set(known.map(({ status }) => status))).toEqual(new Set([404]));
     const one = { read: 1, range: 0, list: 0, commit: 0 };
-    for (const tampered of [UNKNOWN, ...tamperedTokens(token)]) {
-      await expectUnknown(scene, tampered);
-      for (const use of USES) expect(await scene.requestsOf(() => use(scene, tampered)), tampered).toEqual(one);
-    }
+    for (const tampered of tamperedTokens(token))
+      for (const [i, use] of USES.entries()) {
+        let response: TokenResponse | undefined;
+        const requests = await scene.requestsOf(async () => {
+          response = await use(scene, tampered);
+        });
+        // One comparison of everything: `expect` takes longer than the request.
+        if (response?.whole !== known[i]?.whole || !isDeepStrictEqual(requests, one))
+          expect({ tampered, response, requests }).toEqual({ tampered, response: known[i], requests: one });
+      }
     expect(await scene.record('bill 1')).toMatchObject({ status: 'PENDING', votes: [] });
   });
 
