@@ -437,6 +437,45 @@ class Replays(unittest.TestCase):
         self.assertEqual(shown["error"]["name"], "AGENT_MISUSED")
 
 
+class TimeTravel(unittest.TestCase):
+    def test_a_fork_replays_a_replaced_result_and_a_rewind_asks_again(self) -> None:
+        server, effects = shared_server(), []
+
+        @agent(name="traveller")
+        def traveller(ctx: Context, input: Any) -> Any:
+            price = ctx.step("search", lambda: effects.append("search") or 100)
+            decision = ctx.approval("book", title=f"Book for {price}?", approvers=["user:ann"])
+            seat = ctx.step("book", lambda step: effects.append(step.idempotency_key) or f"seat for {price}")
+            return [seat, decision.comment]
+
+        def decide(run: str, comment: str) -> Any:
+            (pending,) = server.becomes(run, "WAITING_FOR_APPROVAL")["pendingApprovals"]
+            server.client.decide(run, pending, "approve", by="user:ann", comment=comment)
+            return server.client.result(run, timeout={"seconds": 30})
+
+        def find(run: str, step: str, status: str) -> int:
+            return next(
+                each["version"]
+                for each in server.client.history(run)
+                if (each.get("step"), each["status"]) == (step, status)
+            )
+
+        with working(traveller):
+            run = server.client.start(traveller)
+            self.assertEqual(decide(run, "first"), ["seat for 100", "first"])
+            searched, asked = find(run, "search", "RUNNING"), find(run, "book", "WAITING_FOR_APPROVAL")
+            replaced = {"version": searched, "toolResults": {"search": 250}}
+            fork = server.api.post(f"/api/runs/{run}/fork", replaced)["run"]
+            self.assertEqual(decide(fork, "forked"), ["seat for 250", "forked"])
+            for version, comment in ((searched, "second"), (asked, "third")):
+                server.api.post(f"/api/runs/{run}/rewind", {"version": version})
+                self.assertEqual(decide(run, comment), ["seat for 100", comment])
+        self.assertEqual(effects.count("search"), 1)
+        keys = effects[1:]
+        # A rewind keeps the idempotency keys, and a fork has new ones.
+        self.assertEqual((keys[0] == keys[1], keys[0] == keys[2], keys[2] == keys[3]), (False, True, True))
+
+
 class Ends(unittest.TestCase):
     def test_a_failed_run_undoes_its_completed_steps_newest_first_and_a_retry_runs_them_again(self) -> None:
         server, effects, broken = shared_server(), [], [True]

@@ -13,7 +13,7 @@ import uuid
 from typing import Any, Dict, List, Mapping, Optional
 
 from .agent import Agent, by_name
-from .api import Api, path_of
+from .api import Api, Authenticate, path_of
 from .durations import Duration, to_milliseconds
 from .errors import WaitstateError
 from .execute import execute
@@ -143,7 +143,7 @@ def run_worker(
     *agents: Agent,
     url: Optional[str] = None,
     key: Optional[str] = None,
-    api: Optional[Api] = None,
+    auth: Optional[Authenticate] = None,
     name: Optional[str] = None,
     concurrency: int = 1,
     lease: Duration = _DEFAULT_LEASE,
@@ -152,7 +152,7 @@ def run_worker(
 ) -> None:
     """Executes runs until the process gets SIGTERM or SIGINT, and releases unfinished ones."""
     known = by_name(agents)
-    connected = api or Api(url, key)
+    connected = Api(url, key, auth)
     worker = Worker(known, connected, name=name, concurrency=concurrency, lease=lease, wait=wait)
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
