@@ -1,12 +1,16 @@
 """Agents on a real server, executed by a worker in this process."""
 
 import threading
+import time
 import unittest
 import unittest.mock
 from datetime import datetime
-from typing import Any
+from typing import Any, List
 
-from waitstate import AsyncContext, Context, FatalError, RetryPolicy, StepFailed, WaitstateError, agent
+from waitstate import Agent, Api, AsyncContext, Context, FatalError, RetryPolicy, StepFailed, WaitstateError, agent
+from waitstate.execute import execute
+from waitstate.interruptions import Yielded
+from waitstate.invocation import Invocation
 
 from .scene import LossyApi, shared_server, until, working
 
@@ -160,6 +164,114 @@ class Steps(unittest.TestCase):
         self.assertEqual(calls, ["Rome", "Lisbon"])
         results = server.api.get(f"/api/runs/{run}/load")["checkpoint"]["toolResults"]
         self.assertEqual(results["search:call_1"], 6)
+
+    def test_a_step_that_may_run_only_once_fails_if_its_outcome_is_unknown(self) -> None:
+        server, attempts = shared_server(), []
+
+        @agent(name="at-most-once")
+        def pays(ctx: Context, input: Any) -> Any:
+            def pay() -> None:
+                attempts.append(1)
+                raise Yielded("As if the process had ended here.")
+
+            try:
+                ctx.step("pay", pay, at_most_once=True)
+            except StepFailed as error:
+                return error.code
+
+        with working(pays):
+            run = server.client.start(pays)
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), "OUTCOME_UNKNOWN")
+        self.assertEqual(len(attempts), 1)
+
+    def test_a_result_that_is_too_large_for_a_request_fails_the_step(self) -> None:
+        server = shared_server()
+
+        @agent(name="large")
+        def large(ctx: Context, input: Any) -> Any:
+            try:
+                ctx.step("make", lambda: "x" * 2_000_000)
+            except StepFailed as error:
+                return error.code
+
+        with working(large):
+            run = server.client.start(large)
+            self.assertEqual(server.client.result(run, timeout={"seconds": 30}), "TOO_LARGE")
+
+
+class Invocations(unittest.TestCase):
+    """One invocation at a time, without a worker."""
+
+    def claim(self, defined: Agent) -> Any:
+        api = shared_server().api
+        body = {"agents": [defined.name], "wait": {"seconds": 0}}
+        api.request("POST", "/api/claims", body)  # The server knows the agent from now on.
+        run = shared_server().client.start(defined)
+        return run, until("a claim", lambda: api.request("POST", "/api/claims", body))
+
+    def test_a_run_continues_in_another_invocation_when_little_time_is_left(self) -> None:
+        calls: List[str] = []
+
+        @agent(name="late")
+        def late(ctx: Context, input: Any) -> Any:
+            for name in ("one", "two"):
+                ctx.step(name, lambda: calls.append(name))
+
+        run, event = self.claim(late)
+        invocation = Invocation(event, shared_server().api, deadline=time.time() + 5)
+        self.assertEqual(execute({"late": late}, invocation), "yielded")
+        self.assertEqual(calls, ["one"])
+        self.assertEqual(shared_server().client.show(run)["status"], "READY")
+        with working(late):
+            shared_server().client.result(run, timeout={"seconds": 30})
+        self.assertEqual(calls, ["one", "two"])
+
+    def test_a_process_that_lost_its_run_stops_and_writes_nothing(self) -> None:
+        caught: List[Exception] = []
+
+        @agent(name="zombie")
+        def zombie(ctx: Context, input: Any) -> Any:
+            try:
+                return ctx.step("work", lambda: "done")
+            except Exception as error:
+                caught.append(error)
+
+        run, event = self.claim(zombie)
+        server = shared_server()
+        server.api.post(f"/api/runs/{run}/release", {"lease": event["lease"]["id"]})
+        with working(zombie):
+            server.client.result(run, timeout={"seconds": 30})
+        version = server.client.show(run)["version"]
+        self.assertEqual(execute({"zombie": zombie}, Invocation(event, server.api)), "lost")
+        self.assertEqual(server.client.show(run)["version"], version)
+        self.assertEqual(caught, [])
+
+    def test_a_server_that_cannot_be_reached_does_not_fail_the_run_or_reach_the_agent(self) -> None:
+        caught: List[Exception] = []
+
+        @agent(name="unreachable")
+        def unreachable(ctx: Context, input: Any) -> Any:
+            try:
+                ctx.step("work", lambda: "done")
+            except Exception as error:
+                caught.append(error)
+
+        run, event = self.claim(unreachable)
+        nowhere = Api("http://127.0.0.1:9", "key")
+        with unittest.mock.patch("waitstate.transport._MAX_ATTEMPTS", 2), self.assertRaises(WaitstateError) as raised:
+            execute({"unreachable": unreachable}, Invocation(event, nowhere))
+        self.assertEqual(raised.exception.code, "UNREACHABLE")
+        self.assertEqual(caught, [])
+        self.assertEqual(shared_server().client.show(run)["status"], "RUNNING")
+
+    def test_a_run_of_an_agent_that_the_program_does_not_have_is_refused(self) -> None:
+        @agent(name="known")
+        def known(ctx: Context, input: Any) -> Any:
+            pass
+
+        _, event = self.claim(known)
+        with self.assertRaisesRegex(WaitstateError, 'one of the agents other; found agent "known"'):
+            execute({"other": known}, Invocation(event, shared_server().api))
 
 
 class Waits(unittest.TestCase):
@@ -526,6 +638,9 @@ class Ends(unittest.TestCase):
             cancelled.set()
             server.becomes(run, "CANCELLED")
         self.assertEqual(effects, ["book", "cancel seat 1"])
+        self.assertEqual(server.api.get(f"/api/runs/{run}/load")["checkpoint"]["toolResults"]["book"], "seat 1")
+        steps = [each["step"] for each in server.client.history(run) if "step" in each]
+        self.assertEqual(steps[0], "book")
 
     def test_a_cancelled_run_that_waits_is_undone_by_a_new_invocation(self) -> None:
         server, effects = shared_server(), []

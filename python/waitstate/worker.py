@@ -107,7 +107,7 @@ class Worker:
             outcome = execute(self._agents, invocation)
             if outcome == "yielded":
                 self._release(run, lease, attempted=False)
-        except Exception:
+        except BaseException:  # Also SystemExit, which would only end this thread.
             traceback.print_exc()
             # Claimed again at once, the run would probably fail again.
             self._stopping.wait(1)
