@@ -51,9 +51,9 @@ function completionOrder(id: string, entry: Doc): number {
 
 const AFTER_COMPLETED = 1e9;
 
-// The effect of an update is visible in the state.
+// The effect of an update is visible in the state. The Python client records the order of its operations as journal/1 …
 const isVisible = (id: string): boolean =>
-  (isOperationId(id) && !/^@(update|checkpoint)/.test(id)) || /^@(input|result|error|undo:)/.test(id);
+  (isOperationId(id) && !/^(@(update|checkpoint)|journal\/)/.test(id)) || /^@(input|result|error|undo:)/.test(id);
 
 function toRecordedResult(id: string, entry: Readonly<Record<string, Doc>>): RecordedResult {
   // A decision has no `value` until the facts are checked again.

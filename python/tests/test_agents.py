@@ -324,6 +324,30 @@ class Waits(unittest.TestCase):
             result = server.client.result(run, timeout={"seconds": 30})
         self.assertEqual(result, [True, {"price": 1500}, 2])
 
+    def test_a_question_suspends_the_run_until_it_is_answered(self) -> None:
+        server = shared_server()
+
+        @agent(name="asks")
+        def asks(ctx: Context, input: Any) -> Any:
+            seat = ctx.ask("seat", title="Which seat?", approvers=["user:ann"], choices=["aisle", "window"])
+            schema = {"type": "object", "properties": {"nights": {"type": "integer"}}, "required": ["nights"]}
+            hotel = ctx.ask("hotel", title="Which hotel?", approvers=["user:ann"], answer_schema=schema)
+            note = ctx.ask("note", title="A note?", approvers=["user:ann"], text=True)
+            return [seat.answer, hotel.answer, note.answered, note.answer, note.status, seat.by]
+
+        with working(asks):
+            run = server.client.start(asks)
+            answers = (("seat", "aisle"), ("hotel", {"nights": 3}))
+            for name, value in answers:
+                until(name, lambda: server.client.show(run).get("pendingApprovals") == [name])
+                with self.assertRaisesRegex(WaitstateError, "The answer is not valid"):
+                    server.client.answer(run, name, 7, by="user:ann")
+                server.client.answer(run, name, value, by="user:ann")
+            until("note", lambda: server.client.show(run).get("pendingApprovals") == ["note"])
+            server.client.decide(run, "note", "reject", by="user:ann")
+            result = server.client.result(run, timeout={"seconds": 30})
+        self.assertEqual(result, ["aisle", {"nights": 3}, False, None, "REJECTED", ["user:ann"]])
+
     def test_signals_are_received_once_and_in_order_and_a_wait_can_time_out(self) -> None:
         server = shared_server()
 

@@ -4,7 +4,7 @@ from .agent import Agent, agent
 from .api import Api
 from .command import main
 from .context import AsyncContext, Context
-from .decision import Decision
+from .decision import Answer, Decision
 from .durations import Duration
 from .errors import FatalError, RetryableError, StaleVersionError, StepFailed, WaitstateError
 from .lambda_handler import lambda_handler
@@ -15,6 +15,7 @@ from .worker import Worker, run_worker
 
 __all__ = [
     "Agent",
+    "Answer",
     "Api",
     "AsyncContext",
     "Context",

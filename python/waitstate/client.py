@@ -76,6 +76,11 @@ class Client:
         body = {name: value for name, value in given.items() if value is not None}
         self.api.post(f"/api/runs/{path_of(run)}/approvals/{path_of(approval)}/decide", body)
 
+    def answer(self, run: str, question: str, value: Any, *, by: Optional[str] = None) -> None:
+        """Answers a question."""
+        body = {"value": encode(value, "The value"), **({"by": by} if by is not None else {})}
+        self.api.post(f"/api/runs/{path_of(run)}/approvals/{path_of(question)}/decide", body)
+
     def cancel(self, run: str) -> None:
         """Cancels a run."""
         self.api.post(f"/api/runs/{path_of(run)}/cancel", {})

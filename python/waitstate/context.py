@@ -7,7 +7,7 @@ from typing import Any, Awaitable, Callable, List, Mapping, Optional, TypeVar, U
 
 from .agent import Agent
 from .context_operations import ContextBase
-from .decision import Decision
+from .decision import Answer, Decision
 from .durations import Duration
 from .effects import Operation, run_async, run_sync
 from .retry import RetryPolicy
@@ -77,7 +77,7 @@ class Context(ContextBase):
         on_timeout: Optional[str] = None,
         open_groups: Optional[bool] = None,
         exclude_requester: Optional[bool] = None,
-        editable: Optional[bool] = None,
+        editable: Union[bool, Mapping[str, Any], None] = None,
         facts: Optional[Facts] = None,
         recheck: Optional[Callable[[], Facts]] = None,
         same: Optional[Callable[[Facts, Facts], bool]] = None,
@@ -100,6 +100,46 @@ class Context(ContextBase):
         }
         operation = self._approval(name, title, approvers, key, recheck, same, max_requests, **options)
         return self._run(f'ctx.approval("{name}")', operation)
+
+    def ask(
+        self,
+        name: str,
+        *,
+        title: str,
+        approvers: List[str],
+        choices: Optional[List[Any]] = None,
+        multiple: Optional[bool] = None,
+        text: Union[bool, Mapping[str, Any], None] = None,
+        answer_schema: Optional[Mapping[str, Any]] = None,
+        show: Any = None,
+        quorum: Optional[int] = None,
+        timeout: Optional[Duration] = None,
+        remind_after: Optional[Duration] = None,
+        escalate_to: Optional[List[str]] = None,
+        escalate_after: Optional[Duration] = None,
+        on_timeout: Optional[str] = None,
+        open_groups: Optional[bool] = None,
+        exclude_requester: Optional[bool] = None,
+        key: Optional[str] = None,
+    ) -> Answer:
+        """Asks for one of `choices`, a text, or what a JSON Schema describes; suspends the run until it is answered."""
+        options = {
+            "choices": choices,
+            "multiple": multiple,
+            "text": text,
+            "answer_schema": answer_schema,
+            "show": show,
+            "quorum": quorum,
+            "timeout": timeout,
+            "remind_after": remind_after,
+            "escalate_to": escalate_to,
+            "escalate_after": escalate_after,
+            "on_timeout": on_timeout,
+            "open_groups": open_groups,
+            "exclude_requester": exclude_requester,
+        }
+        operation = self._ask(name, title, approvers, key, **options)
+        return self._run(f'ctx.ask("{name}")', operation)
 
     def sleep(self, name: str, duration: Duration) -> None:
         """Waits; for more than a few seconds, the run is suspended and no process runs."""
@@ -196,7 +236,7 @@ class AsyncContext(ContextBase):
         on_timeout: Optional[str] = None,
         open_groups: Optional[bool] = None,
         exclude_requester: Optional[bool] = None,
-        editable: Optional[bool] = None,
+        editable: Union[bool, Mapping[str, Any], None] = None,
         facts: Optional[Facts] = None,
         recheck: Optional[Callable[[], Union[Facts, Awaitable[Facts]]]] = None,
         same: Optional[Callable[[Facts, Facts], bool]] = None,
@@ -219,6 +259,46 @@ class AsyncContext(ContextBase):
         }
         operation = self._approval(name, title, approvers, key, recheck, same, max_requests, **options)
         return await self._run(f'ctx.approval("{name}")', operation)
+
+    async def ask(
+        self,
+        name: str,
+        *,
+        title: str,
+        approvers: List[str],
+        choices: Optional[List[Any]] = None,
+        multiple: Optional[bool] = None,
+        text: Union[bool, Mapping[str, Any], None] = None,
+        answer_schema: Optional[Mapping[str, Any]] = None,
+        show: Any = None,
+        quorum: Optional[int] = None,
+        timeout: Optional[Duration] = None,
+        remind_after: Optional[Duration] = None,
+        escalate_to: Optional[List[str]] = None,
+        escalate_after: Optional[Duration] = None,
+        on_timeout: Optional[str] = None,
+        open_groups: Optional[bool] = None,
+        exclude_requester: Optional[bool] = None,
+        key: Optional[str] = None,
+    ) -> Answer:
+        """Asks for one of `choices`, a text, or what a JSON Schema describes; suspends the run until it is answered."""
+        options = {
+            "choices": choices,
+            "multiple": multiple,
+            "text": text,
+            "answer_schema": answer_schema,
+            "show": show,
+            "quorum": quorum,
+            "timeout": timeout,
+            "remind_after": remind_after,
+            "escalate_to": escalate_to,
+            "escalate_after": escalate_after,
+            "on_timeout": on_timeout,
+            "open_groups": open_groups,
+            "exclude_requester": exclude_requester,
+        }
+        operation = self._ask(name, title, approvers, key, **options)
+        return await self._run(f'ctx.ask("{name}")', operation)
 
     async def sleep(self, name: str, duration: Duration) -> None:
         """Waits; for more than a few seconds, the run is suspended and no process runs."""

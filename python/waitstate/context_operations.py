@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Callable, Mapping, Optional, Union
 
 from .agent import Agent
-from .decision import Decision, to_approval_request, to_decision
+from .decision import Answer, Decision, to_answer, to_approval_request, to_decision
 from .durations import Duration
 from .effects import Operation
 from .errors import agent_misused, invalid_input
@@ -119,6 +119,14 @@ class ContextBase:
             facts = now
         comment = f"Requested {max_requests} times; after each approval the facts had changed."
         return dataclasses.replace(decision, approved=False, status="CHANGED", comment=comment)
+
+    def _ask(self, name: str, title: str, approvers: Any, key: Optional[str], **options: Any) -> Operation[Answer]:
+        given = [option for option in ("choices", "text", "answer_schema") if options.get(option) is not None]
+        if len(given) != 1:
+            raise invalid_input("`ctx.ask`", "called with exactly one of choices, text and answer_schema", given)
+        request = to_approval_request(name, title, approvers, options)
+        id = self._invocation.journal.identify(name, key)
+        return to_answer((yield from self._operations.approval(id, name, request, "ask")))
 
     def _sleep(self, name: str, duration: Duration) -> Operation[None]:
         yield from self._operations.sleep(self._invocation.journal.identify(name), duration)

@@ -31,6 +31,33 @@ class Decision:
     request_count: int = 1
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What people answered to a question."""
+
+    answered: bool
+    #: ANSWERED or APPROVED if there is an answer; otherwise why not, such as REJECTED or EXPIRED.
+    status: str
+    #: A value of `choices`, a text, or what the schema describes; None without an answer.
+    answer: Any = None
+    #: The people who answered.
+    by: List[str] = field(default_factory=list)
+    at: Optional[datetime] = None
+    comment: Optional[str] = None
+
+
+def to_answer(item: Mapping[str, Any]) -> Answer:
+    """The answer in an invocation event."""
+    return Answer(
+        answered=bool(item.get("answered")),
+        status=item["status"],
+        answer=decode(item.get("answer")),
+        by=list(item.get("by") or []),
+        at=to_datetime(item["at"]) if isinstance(item.get("at"), str) else None,
+        comment=item.get("comment"),
+    )
+
+
 def to_decision(item: Mapping[str, Any], facts: Optional[Mapping[str, Any]], request_count: int) -> Decision:
     """The decision in an invocation event."""
     return Decision(
@@ -52,7 +79,10 @@ _OTHERS = {
     "on_timeout": "onTimeout",
     "open_groups": "openGroups",
     "exclude_requester": "excludeRequester",
-    "editable": "editable",
+    "choices": "choices",
+    "multiple": "multiple",
+    "text": "text",
+    "answer_schema": "answerSchema",
 }
 
 
@@ -71,6 +101,11 @@ def to_approval_request(name: str, title: Any, approvers: Any, options: Mapping[
         request["show"] = encode(show(facts or {}) if callable(show) else show, "show")
     if facts is not None:
         request["facts"] = {key: encode(value, f"facts.{key}") for key, value in facts.items()}
+    editable = options.get("editable")
+    if editable is not None:
+        request["editable"] = bool(editable)
+        if isinstance(editable, Mapping):
+            request["editsSchema"] = editable
     for option, field_name in _DURATIONS.items():
         if options.get(option) is not None:
             request[field_name] = to_wire(f"`{option}`", options[option])

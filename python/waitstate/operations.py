@@ -298,10 +298,12 @@ class Operations:
         )
         return None if entry.get("timedOut") else entry
 
-    def approval(self, id: str, name: str, request: Mapping[str, Any]) -> Operation[Mapping[str, Any]]:
-        """The decision on an approval."""
+    def approval(
+        self, id: str, name: str, request: Mapping[str, Any], kind: str = "approval"
+    ) -> Operation[Mapping[str, Any]]:
+        """The decision on an approval, or the answer to a question."""
         entry = yield from self._wait(
-            "approval",
+            kind,
             id,
             lambda: _named(self.invocation.approvals, name),
             {"step": id, "approval": request},

@@ -37,6 +37,28 @@ const workerIn = (scene: ApiScene) => ({
 const childOf = (claimed: Claimed | undefined) => claimed?.run ?? '';
 
 describeOnEachStorage('an agent in another language that waits', (open) => {
+  it('asks questions with choices, text and a schema, and gets the answers', async () => {
+    const scene = apiScene(await open());
+    const { start, claim, send } = workerIn(scene);
+    await start('q');
+    const answerSchema = { type: 'object', properties: { nights: { type: 'integer' } }, required: ['nights'] };
+    let version = (await claim())?.checkpoint.version ?? 0;
+    for (const [name, terms, value] of [
+      ['seat', { choices: ['aisle', { value: 'window', label: 'By the window' }] }, 'window'],
+      ['meals', { choices: ['lunch', 'dinner'], multiple: true }, ['dinner']],
+      ['note', { text: { maxLength: 20 } }, 'none'],
+      ['hotel', { answerSchema }, { nights: 3 }],
+    ] as const) {
+      const approval = { name, title: 'Which?', approvers: ['user:ann'], ...terms };
+      expect(await send('q', 'approvals', version, { approval })).toMatchObject({ http: 201, suspended: true });
+      const answered = { json: { value }, as: caller({ person: 'user:ann' }) };
+      expect((await scene.callApi(`/api/runs/q/approvals/${name}/decide`, answered)).status).toBe(200);
+      const claimed = await claim();
+      expect(claimed?.approvals).toContainEqual(expect.objectContaining({ name, answered: true, answer: value }));
+      version = claimed?.checkpoint.version ?? 0;
+    }
+  });
+
   it('sleeps, and is invoked when the time has passed', async () => {
     const { start, claim, send, pass } = workerIn(apiScene(await open()));
     await start('a');

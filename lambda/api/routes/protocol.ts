@@ -68,6 +68,8 @@ const saveFields = {
   agent: Name.optional(),
 };
 
+const JsonSchemaDocument = z.record(z.string(), z.unknown());
+
 const ApprovalRequest = namedSchema(
   'ApprovalRequest',
   z.strictObject({
@@ -85,6 +87,16 @@ const ApprovalRequest = namedSchema(
     excludeRequester: z.boolean().optional(),
     facts: z.record(z.string(), Document).optional(),
     editable: z.boolean().optional(),
+    editsSchema: JsonSchemaDocument.optional().describe(
+      'The JSON Schema of the edits, from which approvers get a form',
+    ),
+    choices: z.array(Document).optional().describe('Asks a question: the values of which people choose one'),
+    multiple: z.boolean().optional().describe('With `choices`: people choose one or more'),
+    text: z
+      .union([z.literal(true), z.strictObject({ maxLength: z.int().min(1).optional() })])
+      .optional()
+      .describe('Asks a question that is answered with text'),
+    answerSchema: JsonSchemaDocument.optional().describe('Asks a question: the JSON Schema of the answer'),
   }),
 );
 

@@ -31,8 +31,10 @@ const SavedCheckpoint = z
 const Decided = z.object({
   name: waitName,
   approval: z.string().describe('The id of the approval'),
-  approved: z.boolean(),
-  status: z.string().describe('APPROVED, REJECTED, EXPIRED or WITHDRAWN'),
+  approved: z.boolean().optional().describe('Absent for a question'),
+  answered: z.boolean().optional().describe('For a question: whether there is an answer'),
+  answer: Document.optional(),
+  status: z.string().describe('APPROVED, ANSWERED, REJECTED, EXPIRED or WITHDRAWN'),
   by: z.array(z.string()).describe('The people who decided'),
   delegated: z.array(z.object({ by: z.string(), for: z.string() })).optional(),
   at: Timestamp,
