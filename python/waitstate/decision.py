@@ -36,7 +36,7 @@ class Answer:
     """What people answered to a question."""
 
     answered: bool
-    #: ANSWERED or APPROVED if there is an answer; otherwise why not, such as REJECTED or EXPIRED.
+    #: APPROVED if there is an answer; otherwise why not, such as REJECTED or EXPIRED.
     status: str
     #: A value of `choices`, a text, or what the schema describes; None without an answer.
     answer: Any = None

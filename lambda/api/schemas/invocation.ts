@@ -34,7 +34,7 @@ const Decided = z.object({
   approved: z.boolean().optional().describe('Absent for a question'),
   answered: z.boolean().optional().describe('For a question: whether there is an answer'),
   answer: Document.optional(),
-  status: z.string().describe('APPROVED, ANSWERED, REJECTED, EXPIRED or WITHDRAWN'),
+  status: z.string().describe('APPROVED (also if a question was answered), REJECTED, EXPIRED or WITHDRAWN'),
   by: z.array(z.string()).describe('The people who decided'),
   delegated: z.array(z.object({ by: z.string(), for: z.string() })).optional(),
   at: Timestamp,
