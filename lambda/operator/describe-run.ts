@@ -5,7 +5,7 @@ import { describeWaits } from './describe-waits.ts';
 /** What people decided, if the run did not get what it asked for: `rejected by user:ann`. */
 export function describeRefusal({ outcome }: Pick<RunSummary, 'outcome'>): string | undefined {
   const [status, ...by] = outcome?.decision ?? [];
-  if (status === undefined || status === 'APPROVED') return undefined;
+  if (status === undefined || status === 'APPROVED' || status === 'ANSWERED') return undefined;
   return describeDecision(status, by);
 }
 

@@ -146,4 +146,22 @@ describe('the evidence of an approval', () => {
       code: 'KEY_UNAVAILABLE',
     });
   });
+
+  it('has the answers to a question, and for whom a delegate answered', async () => {
+    const storage = memoryStorage();
+    const asks = agent({
+      name: 'asks',
+      run: (ctx) => ctx.ask('seat', { title: 'Which seat?', approvers: ['user:ann'], choices: ['window', 'aisle'] }),
+    });
+    const world = testAgents(asks, { storage });
+    const operator = createOperator(world.agent.runtime);
+    const until = new Date(world.clock.now() + 60_000);
+    await operator.delegate({ person: 'user:ann', delegate: 'user:cho', until });
+    const run = await world.start({}, { id: 'trip' });
+    await run.answer('seat', 'aisle', { by: 'user:cho' });
+    const bundle = await operator.evidence('trip', 'seat');
+    expect(bundle.votes).toMatchObject([{ by: 'user:cho', for: 'user:ann', through: 'user:ann', value: 'aisle' }]);
+    expect(bundle.shown.text).toContain('window');
+    expect(verifyEvidence(JSON.stringify(bundle)).ok).toBe(true);
+  });
 });

@@ -52,6 +52,19 @@ describe('a list of runs', () => {
     expect(await lineOf(world, 'open')).toBe('approval buy');
   });
 
+  it('says who answered a question, or declined it', async () => {
+    const asks = agent({
+      name: 'asks',
+      run: async (ctx) => (await ctx.ask('seat', { title: 'Which?', approvers: ['user:ann'], text: true })).answer,
+    });
+    const world = testAgents(asks);
+    for (const id of ['yes', 'no']) await world.start(undefined, { id });
+    await world.run('yes').answer('seat', '12A');
+    await world.run('no').reject('seat');
+    expect(await lineOf(world, 'yes')).toBe('answered by user:ann · 12A');
+    expect(await lineOf(world, 'no')).toBe('declined by user:ann');
+  });
+
   it('forgets the outcome when a run is retried', async () => {
     const world = testAgents(purchases);
     const run = await world.start({ item: 'a saw', fails: true }, { id: 'run' });

@@ -64,7 +64,7 @@ export function givenAnswer(approval: ApprovalDocument, place: RequestPlace): Ht
     section(
       place,
       { id: 'proposal', className: 'notice wait' },
-      html`${userText(answer.by)} answered`,
+      html`${userText(voterName(answer))} answered`,
       fullAnswer(approval, answer.value),
       html`<p>Another person must give the same answer. If you give a different one, the others are asked again.</p>`,
     );

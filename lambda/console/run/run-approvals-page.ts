@@ -1,3 +1,4 @@
+import { voterName } from '../../core/delegation.ts';
 import type { Caller } from '../../http/caller.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { approvalBadge, shortAnswer, votedVerb } from '../approvals/words.ts';
@@ -30,9 +31,10 @@ export const runApprovalsPage = (
 
 function approvalItem(approval: ApprovalDocument, now: Date): Html {
   const { run, id, title, status, requestedAt, votes } = approval;
-  const decisions = votes.map(({ by, answer, value }) => {
+  const decisions = votes.map((vote) => {
+    const { answer, value } = vote;
     const given = value === undefined ? undefined : shortAnswer(approval, value);
-    return html`<span>${userText(by)} ${votedVerb(approval, answer)}${given && html`: ${given}`}</span>`;
+    return html`<span>${userText(voterName(vote))} ${votedVerb(approval, answer)}${given && html`: ${given}`}</span>`;
   });
   return html`<li><p><a href="${PATHS.approval(run, id)}">${userText(title)}</a></p>
 <p class="line quiet">${approvalBadge(approval, status)}<span>requested ${relativeTime(requestedAt, now)}</span>${decisions}</p></li>`;

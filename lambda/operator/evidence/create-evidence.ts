@@ -39,8 +39,8 @@ export async function createEvidence(at: RunContext, id: string): Promise<Eviden
     request,
     // Every field of a vote is carried along, also those that this code does not know.
     votes: votes.map(({ content: _content, ...vote }, i) => {
-      const { comment, edits } = read[i] ?? {};
-      return { ...vote, through: vote.as ?? vote.by, ...omitUndefined({ comment, edits }) };
+      const { comment, edits, value } = read[i] ?? {};
+      return { ...vote, through: vote.as ?? vote.for ?? vote.by, ...omitUndefined({ comment, edits, value }) };
     }),
     checkpoints,
     hasMore,

@@ -68,11 +68,11 @@ export const statements = (encrypted: boolean): Pick<Evidence, 'proves' | 'doesN
     ? {
         proves: [
           ...PROVES,
-          'The run is encrypted. With its key, these parts were authenticated when this file was created: the text in "shown", and comments and edits of votes. The contents of checkpoints are authenticated with their metadata.',
+          'The run is encrypted. With its key, these parts were authenticated when this file was created: the text in "shown", and comments, edits and answers to questions of votes. The contents of checkpoints are authenticated with their metadata.',
         ],
         doesNotProve: [
           ...DOES_NOT_PROVE,
-          'That the voters, their answers and the times are right: they are neither encrypted nor authenticated. This file contains decrypted content, and checking it offline uses no key.',
+          'That the voters, whether they approved, and the times are right: they are neither encrypted nor authenticated. This file contains decrypted content, and checking it offline uses no key.',
         ],
       }
     : { proves: PROVES, doesNotProve: DOES_NOT_PROVE };
