@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { decompress } from '../../lambda/checkpoints/format/compression.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
@@ -121,7 +122,89 @@ describeOnEachStorage('a run with keys', (open) => {
   });
 });
 
+// A mark in every text of a question, of its answers, and of events.
+const asking = agent({
+  name: 'asking',
+  async run(ctx) {
+    ctx.emit({ text: `${SECRET} event` });
+    const asked = { approvers: ['user:ann', 'user:bob'] } as const;
+    const seat = await ctx.ask('seat', {
+      ...{ ...asked, title: `${SECRET} which?`, show: `${SECRET} shown`, quorum: 2 },
+      choices: [{ value: `${SECRET} value`, label: `${SECRET} label`, description: `${SECRET} description` }, 'other'],
+    });
+    const note = await ctx.ask('note', { ...asked, title: `${SECRET} note?`, text: true });
+    const form = await ctx.ask('form', {
+      ...{ ...asked, title: `${SECRET} form?` },
+      answer: z.object({
+        name: z
+          .string()
+          .default(`${SECRET} default`)
+          .meta({ title: `${SECRET} field`, description: `${SECRET} hint` }),
+      }),
+    });
+    const edits = await ctx.approval('edits', {
+      ...{ ...asked, title: `${SECRET} edits?` },
+      editable: z.object({ amount: z.string().meta({ title: `${SECRET} amount` }) }),
+    });
+    await ctx.step('write', ({ emit }) => emit(`${SECRET} of a step`));
+    const declined = await ctx.ask('declined', { ...asked, title: `${SECRET} declined?`, text: true });
+    return [seat.answer, note.answer, form.answer, edits.edits, declined.comment];
+  },
+});
+
+/** Fills in everything that people can fill in. */
+async function answerAll(storage: Storage, options: { readonly keys?: typeof keys } = {}): Promise<unknown> {
+  const world = testAgents(asking, { storage, ...options });
+  const portal = approvals({ storage, clock: world.clock, ...options });
+  const until = new Date(world.clock.now() + 60_000);
+  await portal.delegate({ person: 'user:ann', delegate: 'user:cho', until });
+  const run = await world.start({}, { id: 'asked' });
+  await run.answer('seat', 'other', { by: 'user:bob', comment: `${SECRET} comment` });
+  const value = `${SECRET} value`;
+  await run.answer('seat', value, { by: 'user:cho', for: 'user:ann', comment: `${SECRET} of a delegate` });
+  await run.answer('seat', value, { by: 'user:bob' });
+  await run.answer('note', `${SECRET} text`);
+  await run.answer('form', { name: `${SECRET} name` });
+  await run.approve('edits', { edits: { amount: `${SECRET} amount` } });
+  await run.reject('declined', { comment: `${SECRET} why not` });
+  return run.result();
+}
+
+describe('the questions of a run with keys', () => {
+  it('leave no readable text in the storage, and neither do their answers, comments and events', async () => {
+    const { storage, findings } = recordWrites(memoryStorage());
+    expect(await answerAll(storage, { keys })).toEqual([
+      ...[`${SECRET} value`, `${SECRET} text`, { name: `${SECRET} name` }, { amount: `${SECRET} amount` }],
+      `${SECRET} why not`,
+    ]);
+    expect(findings()).toEqual([]);
+  });
+});
+
 describe('a run without keys', () => {
+  it('has readable questions and answers, which shows that the search finds them', async () => {
+    const { storage, findings, written } = recordWrites(memoryStorage());
+    await answerAll(storage);
+    const texts = findings().flatMap((each) =>
+      'meta' in each ? [each.meta, ...textsIn(each.body ?? new Uint8Array())] : [],
+    );
+    for (const mark of [
+      'label',
+      'description',
+      'field',
+      'hint',
+      'default',
+      'comment',
+      'of a delegate',
+      'name',
+      'why not',
+      'event',
+      'of a step',
+    ])
+      expect([mark, texts.some((text) => text.includes(`${SECRET} ${mark}`))]).toEqual([mark, true]);
+    expect(written.length).toBeGreaterThan(20);
+  });
+
   it('is found readable by the same search, which shows that the search works', async () => {
     const { storage, findings } = recordWrites(memoryStorage());
     const world = testAgents(secretive, { agents: [child], storage });
