@@ -16,6 +16,8 @@ export const PATHS = {
   inbox: '/console/inbox',
   /** Decides several requests of one kind. */
   decideTogether: '/console/inbox/decide',
+  /** Says who answers for a person who is away. */
+  away: '/console/away',
   runs: '/console/runs',
   /** Changes of the list of runs. */
   changes: '/console/changes',

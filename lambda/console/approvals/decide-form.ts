@@ -141,12 +141,22 @@ function choice({ people, groups, delegates = [], chosen, notes }: Choice, given
   const option = (value: string, label: HtmlValue) =>
     html`<option value="${value}"${value === (named === undefined ? by : '') && html` selected`}>${label}</option>`;
   const select = html`<div><label for="by">${as}</label><p class="hint" id="by-hint">${hint}</p>
-<select id="by" name="by" aria-describedby="by-hint">${people.map((person) => option(person, html`${plainText(person)}${notes?.has(person) && ` (${notes.get(person)})`}`))}${delegates.map(({ delegate, person }) => option(delegate, `${plainText(delegate)} for ${plainText(person)}`))}${groups.length > 0 && option('', 'Another person, entered below')}</select></div>`;
+<select id="by" name="by" aria-describedby="by-hint">${people.map((person) => option(person, html`${plainText(person)}${notes?.has(person) && ` (${notes.get(person)})`}`))}${delegateOptions(delegates, option)}${groups.length > 0 && option('', 'Another person, entered below')}</select></div>`;
   const isAlone = offered.length === 0;
   const member = html`<div><label for="member">${isAlone ? as : 'Another person'}</label><p class="hint" id="member-hint">A member of ${nameList(groups)}, written as <code>user:</code> and a name. ${isAlone ? hint : 'Overrides the selection above.'}</p>
 <input id="member" name="member" value="${named ?? ''}"${isAlone && html` required`} placeholder="user:…" pattern="user:.+" title="user: followed by a name" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="member-hint"></div>`;
   return html`${!isAlone && select}${groups.length > 0 && member}`;
 }
+
+/** Each delegate once: someone who answers for several people has one vote. */
+const delegateOptions = (
+  delegates: NonNullable<Choice['delegates']>,
+  option: (value: string, label: string) => Html,
+): readonly Html[] =>
+  [...Map.groupBy(delegates, ({ delegate }) => delegate)].map(([delegate, all]) => {
+    const people = new Set(all.map(({ person }) => plainText(person)));
+    return option(delegate, `${plainText(delegate)} for ${[...people].join(' or ')}`);
+  });
 
 const editsForm = (of: ValueForm, { proposal }: ApprovalDocument): Html =>
   html`<details${(of.given?.[FORM_FIELD] !== undefined || of.problems.length > 0) && html` open`}><summary>${editsTitle(proposal)}</summary><div class="stack">

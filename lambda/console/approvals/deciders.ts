@@ -4,7 +4,6 @@ import { isExcluded } from '../../core/requester.ts';
 import type { Caller } from '../../http/caller.ts';
 import { DECIDE_ROLES, hasRole } from '../../http/roles.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
-import type { DelegationView } from '../../runtime/approvals/delegations.ts';
 import { type HtmlValue, html } from '../markup.ts';
 import type { Deciders } from './decide-form.ts';
 import { nameList, ownVote } from './people.ts';
@@ -19,7 +18,7 @@ export function findDeciders(
   caller: Caller,
   approval: ApprovalDocument,
   person: string | undefined,
-  delegations: readonly DelegationView[] = [],
+  delegations: readonly { readonly person: string; readonly delegate: string }[] = [],
 ): Deciders | undefined {
   if (!canDecide(caller)) return undefined;
   const isOpen = (each: string) => !ownVote(approval, each) && !isExcluded(approval, each);
@@ -29,14 +28,14 @@ export function findDeciders(
     const { approvers, members = {}, openGroups } = approval;
     const possible = approvers.flatMap((approver) => (isGroup(approver) ? (members[approver] ?? []) : [approver]));
     const people = [...new Set(possible)].filter(isOpen);
-    const delegates = usable.filter(({ delegate }) => !people.includes(delegate));
+    const delegates = usable.filter(({ delegate }) => !people.some((each) => each === delegate));
     const groups = openGroups ? approvers.filter((approver) => isGroup(approver) && !members[approver]) : [];
     const isMeant =
       person !== undefined &&
       !hasAnswered &&
       !isExcluded(approval, person) &&
       (groups.length > 0 || [...people, ...delegates.map(({ delegate }) => delegate)].some((each) => each === person));
-    return people.length + groups.length > 0
+    return people.length + groups.length + delegates.length > 0
       ? { people, delegates, groups, chosen: isMeant ? person : undefined }
       : undefined;
   }

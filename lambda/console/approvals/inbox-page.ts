@@ -43,7 +43,7 @@ export function inboxPage(view: InboxView): Html {
     body: html`<header class="head"><div>
 <h1>Inbox</h1>
 <p class="lead">${person === undefined ? 'All pending approvals' : html`Pending approvals for ${userText(person)}`}, oldest first</p>
-</div></header>
+</div><p class="actions"><a class="button" href="${PATHS.away}${queryString({ as: caller.decidesForOthers ? person : undefined })}">Away</a></p></header>
 ${problem && problemNotice(problem)}
 ${views(view)}
 ${caller.decidesForOthers && chooser(view)}
@@ -85,12 +85,17 @@ function list(view: InboxView): Html {
   }</div>`;
 }
 
+/** Inboxes say for whom their owner answers. */
+const delegated = ({ for: away }: ApprovalDocument, delegate: string | undefined) =>
+  away === undefined || delegate === undefined ? [] : [{ person: away, delegate }];
+
 /** The requests of one kind. If several can be decided, they can be selected and decided together. */
 function kindList({ caller, person, now }: InboxView, alike: readonly ApprovalDocument[]): Html {
   const as = caller.decidesForOthers ? person : undefined;
   // The answer to a question is about this question alone.
   const selectable = alike.filter(
-    (approval) => !isQuestion(approval) && findDeciders(caller, approval, person ?? caller.person),
+    (approval) =>
+      !isQuestion(approval) && findDeciders(caller, approval, person ?? caller.person, delegated(approval, person)),
   );
   const [first] = alike;
   if (!first || selectable.length < 2)

@@ -27,6 +27,7 @@ import {
   submitForm,
 } from '../request.ts';
 import { type ApprovalPageOptions, approvalPage } from './approval-page.ts';
+import { awayRoutes } from './away/routes.ts';
 import { needsDelegations } from './deciders.ts';
 import { EVERYBODY, type InboxView, inboxChanges, inboxPage } from './inbox-page.ts';
 import { readDecisionForm } from './submitted-decision.ts';
@@ -41,6 +42,7 @@ export function approvalRoutes(app: Hono<ApiEnv>, options: ConsoleOptions): void
   app.get('/inbox', async (context) => htmlResponse(context, inboxPage(await inbox(context, now()))));
 
   togetherRoutes(app, options);
+  awayRoutes(app, options);
 
   app.get('/inbox/changes', async (context) => {
     const { operator } = authorize(context, INBOX_ROLES);

@@ -1,5 +1,6 @@
 import { attachEditors } from './editors.ts';
 import { keepInboxCount } from './inbox-count.ts';
+import { sendLocalTimes } from './local-times.ts';
 import { loadParts } from './parts.ts';
 import { pollForChanges } from './poll-for-changes.ts';
 import { attachSearchForms } from './search-forms.ts';
@@ -12,6 +13,7 @@ setInterval(() => updateTimes(document), 15_000);
 attachEditors();
 attachSearchForms();
 countSelections();
+sendLocalTimes();
 loadParts(document);
 keepInboxCount();
 void pollForChanges();

@@ -1,3 +1,4 @@
+import { voterName } from '../../../core/delegation.ts';
 import type { Caller } from '../../../http/caller.ts';
 import { type Problem, toProblem } from '../../../http/problem.ts';
 import type { ApprovalDocument } from '../../../operator/approval-document.ts';
@@ -58,7 +59,7 @@ function decidedText(approval: ApprovalDocument, isNew: boolean, by: string): Ht
   const { status, votes } = approval;
   const own = ownVote(approval, by);
   if (!isNew && !own)
-    return html`${statusBadge(status)}<span>Decided meanwhile by ${nameList(votes.filter(({ counts }) => counts).map((vote) => vote.by))}.</span>`;
+    return html`${statusBadge(status)}<span>Decided meanwhile by ${nameList(votes.filter(({ counts }) => counts).map(voterName))}.</span>`;
   const missing = status === 'PENDING' && `Your vote is recorded. ${remainingApprovals(approval)} needed.`;
   return html`${statusBadge(status)}<span>${missing || (isNew ? 'Your decision is recorded.' : 'You had decided this before.')}</span>`;
 }

@@ -11,7 +11,7 @@ import { type HtmlValue, html } from '../../markup.ts';
 import { statusBadge } from '../../status-badge.ts';
 import { userText } from '../../text.ts';
 import type { Deciders } from '../decide-form.ts';
-import { findDeciders, whyNotOffered } from '../deciders.ts';
+import { findDeciders, needsDelegations, whyNotOffered } from '../deciders.ts';
 import { ownVote } from '../people.ts';
 import { isQuestion } from '../words.ts';
 import type { Picked } from './selection.ts';
@@ -58,7 +58,9 @@ export async function loadReview(
     try {
       const approval = await readRequest(reader, each);
       const isOpen = approval.status === 'PENDING' && !isQuestion(approval);
-      const deciders = isOpen && findDeciders(reader.caller, approval, reader.person);
+      const delegations =
+        isOpen && needsDelegations(reader.caller, approval) ? await reader.operator.delegationsOf(approval) : [];
+      const deciders = isOpen && findDeciders(reader.caller, approval, reader.person, delegations);
       if (deciders) offered.set(each, { approval, deciders });
       else reasons.set(each, { title: approval.title, why: whyLeftOut(reader.caller, approval, reader.person) });
     } catch (error) {

@@ -84,7 +84,8 @@ function fitPage({
       continue;
     }
     const isChecked = checked === undefined || checked.has(toListValue([{ run, approval }]));
-    const card = requestCard({ approval: each.approval, index: fitting.length, isChecked, now });
+    const people = 'as' in each.deciders ? each.deciders.for : undefined;
+    const card = requestCard({ approval: each.approval, index: fitting.length, isChecked, for: people, now });
     if (card.length > MAX_CARD_CHARACTERS) leaveOut(TOO_LARGE);
     else if (card.length > room) leaveOut(NO_ROOM);
     else {
@@ -115,7 +116,8 @@ function leftOutNotice(leftOut: readonly LeftOut[]): Html {
 /** Who can decide the requests: the caller, or everybody who can decide at least one of them. */
 function allDeciders(offered: readonly Offered[], as: string | undefined): Deciders {
   const [first] = offered;
-  if (first && 'as' in first.deciders) return first.deciders;
+  // Each request says for whom a delegate answers, and the decision finds it.
+  if (first && 'as' in first.deciders) return { as: first.deciders.as };
   const choices = offered.flatMap(({ deciders }) => ('as' in deciders ? [] : deciders));
   const counts = new Map<string, number>();
   for (const person of choices.flatMap(({ people }) => people)) counts.set(person, (counts.get(person) ?? 0) + 1);
@@ -124,6 +126,7 @@ function allDeciders(offered: readonly Offered[], as: string | undefined): Decid
   return {
     people,
     groups,
+    delegates: choices.flatMap(({ delegates = [] }) => delegates).filter(({ delegate }) => !counts.has(delegate)),
     chosen: choices.some(({ chosen }) => chosen !== undefined) ? as : undefined,
     notes: new Map(
       people.flatMap((person) => {
