@@ -37,11 +37,23 @@ export function approvalResponse(
 /** A list of approvals, with truncated documents, and votes without comments and edits. */
 export const approvalsResponse = (approvals: readonly ApprovalDocument[]): object => ({
   approvals: approvals.map((approval) =>
-    approvalResponse({ ...approval, votes: listedVotes(approval) }, LISTED_DOCUMENT_BYTES),
+    approvalResponse({ ...approval, ...listedForms(approval), votes: listedVotes(approval) }, LISTED_DOCUMENT_BYTES),
   ),
 });
 
-/** The votes of an approval without comments and edits. */
+/** Proposals, answers and schemas that are small enough for a list. A question always has a schema. */
+function listedForms({ proposal, answer, answerSchema, editsSchema }: ApprovalDocument): Partial<ApprovalDocument> {
+  const truncated = (value: unknown) => truncateOptional(value as Doc, LISTED_DOCUMENT_BYTES);
+  const isLarge = (schema: unknown) => Buffer.byteLength(JSON.stringify(schema) ?? '') > LISTED_DOCUMENT_BYTES;
+  return {
+    ...(proposal && { proposal: { ...proposal, edits: truncated(proposal.edits) } }),
+    ...(answer && { answer: { ...answer, value: truncated(answer.value) } }),
+    ...(answerSchema && isLarge(answerSchema) && { answerSchema: {} }),
+    ...(editsSchema && isLarge(editsSchema) && { editsSchema: {} }),
+  };
+}
+
+/** The votes of an approval without comments, edits and answers. */
 export const listedVotes = ({ votes }: Pick<ApprovalDocument, 'votes'>): ApprovalDocument['votes'] =>
   votes.map(({ by, for: person, as, answer, at, counts }) => ({
     by,

@@ -52,6 +52,16 @@ describe('the schema of the protocol', () => {
     );
     await send(at('approvals/buy/decide'), { answer: 'approve', comment: 'ok', edits: { n: 1 } });
     claimed = await claim();
+    const question = {
+      name: 'seat',
+      title: 'Seat?',
+      approvers: ['user:ann'],
+      choices: ['a', { value: 'b', label: 'B' }],
+    };
+    await send(at('approvals'), { approval: question }, claimed.checkpoint.version);
+    await send(at('approvals/seat/decide'), { value: 'b' });
+    claimed = await claim();
+    expect(claimed.approvals).toMatchObject([{ approved: true }, { answered: true, answer: 'b' }]);
     await send(at('waits'), { signal: 'go' }, claimed.checkpoint.version);
     await send(at('signals'), { name: 'go', value: 1 });
     claimed = await claim();
@@ -66,7 +76,11 @@ describe('the schema of the protocol', () => {
       claimed = await claim();
     }
     expect(claimed).toMatchObject({
-      ...{ approvals: [{ approved: true }], signals: [{ value: 1 }, { timedOut: true }], sleeps: [{ name: 'nap' }] },
+      ...{
+        approvals: [{ approved: true }, { answered: true }],
+        signals: [{ value: 1 }, { timedOut: true }],
+        sleeps: [{ name: 'nap' }],
+      },
       calls: [{ result: 1 }, { error: { message: 'broken' } }],
     });
     expect(check(claimed)).toEqual([]);

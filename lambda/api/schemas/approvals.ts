@@ -83,7 +83,9 @@ export const Approval = namedSchema(
       .strictObject({ by: z.string(), for: z.string().optional(), at: Timestamp, edits: z.unknown() })
       .optional()
       .describe('The newest changes that an approver proposed; a decision is about the request with these changes'),
-    answerSchema: Schema.optional().describe('For a question: the JSON Schema of its answer'),
+    answerSchema: Schema.optional().describe(
+      'For a question: the JSON Schema of its answer. In a list, a large schema is {}',
+    ),
     answer: z
       .strictObject({ by: z.string(), for: z.string().optional(), at: Timestamp, value: z.unknown() })
       .optional()
