@@ -13,7 +13,7 @@ export function repeatedSteps({ steps, hasMore }: RestartPreview): Html {
   return notice(
     'wait',
     html`${pluralize(steps.length, 'step')}${hasMore && ' and more'} will run again`,
-    html`<p>Their effects outside of the run happen again. Nothing is undone first.</p>`,
+    html`<p>${steps.length === 1 ? 'Its' : 'Their'} effects outside of the run happen again. Nothing is undone first.</p>`,
     html`<ul>${steps.slice(0, MAX_SHOWN).map(stepItem)}</ul>`,
     hidden > 0 && html`<p>And ${pluralize(hidden, 'more step')}.</p>`,
   );

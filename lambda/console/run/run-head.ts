@@ -88,7 +88,7 @@ function describeWait(run: string, { kind, name, until, failures, lastFailure }:
   const end = until && html`, until ${relativeAndExactTime(until, now)}`;
   switch (kind) {
     case 'approval':
-      return html`approval: ${userText(name)} <a class="button" href="${PATHS.approval(run, name)}">Open request</a>`;
+      return html`approval: ${userText(name)} <a class="button primary" href="${PATHS.approval(run, name)}">Open request</a>`;
     case 'signal':
       return html`signal <a href="${PATHS.ofRun(run, 'signal')}${queryString({ name })}">${userText(name)}</a>${end}`;
     case 'sleep':
