@@ -61,10 +61,9 @@ describe('a new user', () => {
     await press(ann, 'Approve');
     await expectText(ann, /You approved this.*1 more approval needed/s);
     await bob.getByText('Approve with changes').click();
-    await press(bob, 'Copy what is shown');
-    const { facts } = (await scene.api(`${runPath(run)}/approvals/refund`)).json as { facts: { amount: number } };
-    expect(JSON.parse(await bob.getByLabel(/\(JSON\)/).inputValue())).toEqual(facts);
-    await bob.getByLabel(/\(JSON\)/).fill('{ "amount": 40 }');
+    const amount = bob.getByLabel('amount');
+    expect(await amount.inputValue()).toBe('80');
+    await amount.fill('40');
     await press(bob, 'Approve');
     await expectText(bob, /You approved this.*1 more approval needed/s);
     await expectText(ann, /user:bob proposes these changes.*amount.*80.*40/s);
@@ -72,20 +71,6 @@ describe('a new user', () => {
     await expectText(ann, /The run has ended:\s*Succeeded/);
     await expectText(bob, /The run has ended:\s*Succeeded/);
     expect((await scene.api(runPath(run))).json.result).toMatchObject({ refunded: true, paid: 40 });
-  });
-
-  it('sees the answer of a model word by word, while the model writes it', async () => {
-    const run = await scene.start('model-loop', { message: 'Hello?' });
-    await scene.until(run, 'WAITING_FOR_SIGNAL');
-    const page = await scene.open(`/console/runs/${run}`);
-    await page.evaluate(RECORD_OUTPUT);
-    await scene.api(`${runPath(run)}/signals`, { method: 'POST', body: { name: 'message', value: 'Who are you?' } });
-    await expect.poll(() => page.evaluate('window.outputs.length'), POLL_OPTIONS).toBeGreaterThan(1);
-    await expectText(page, /Who are you\?\s*assistant\s*I only follow a script\./);
-    const outputs: readonly string[] = await page.evaluate('window.outputs');
-    const answer = 'I only follow a script. Tell me what customers in ';
-    expect(outputs.filter((text) => !`${answer}…`.startsWith(text.slice(0, answer.length)))).toEqual([]);
-    expect(await page.locator('#live-output').isVisible()).toBe(false);
   });
 
   it('approves the action of a model, and forks the conversation with another prompt', async () => {
@@ -125,5 +110,19 @@ describe('a new user', () => {
     await expectText(page, /Fork created/);
     await page.getByText('Full state').click();
     await expectText(page, /as short as a telegram/);
+  });
+
+  it('sees the answer of a model word by word, while the model writes it', async () => {
+    const run = await scene.start('model-loop', { message: 'Hello?' });
+    await scene.until(run, 'WAITING_FOR_SIGNAL');
+    const page = await scene.open(`/console/runs/${run}`);
+    await page.evaluate(RECORD_OUTPUT);
+    await scene.api(`${runPath(run)}/signals`, { method: 'POST', body: { name: 'message', value: 'Who are you?' } });
+    await expect.poll(() => page.evaluate('window.outputs.length'), POLL_OPTIONS).toBeGreaterThan(1);
+    await expectText(page, /Who are you\?\s*assistant\s*I only follow a script\./);
+    const outputs: readonly string[] = await page.evaluate('window.outputs');
+    const answer = 'I only follow a script. Tell me what customers in ';
+    expect(outputs.filter((text) => !`${answer}…`.startsWith(text.slice(0, answer.length)))).toEqual([]);
+    expect(await page.locator('#live-output').isVisible()).toBe(false);
   });
 });

@@ -103,7 +103,7 @@ const formatCount = ({ count, hasMore }: RunCount): string => `${count.toLocaleS
 const runsTable = (
   runs: readonly RunSummary[],
   now: Date,
-): Html => html`<div class="card sheet"><table class="list" role="table">
+): Html => html`<div class="card sheet"><table class="list runs" role="table">
 <caption class="unseen">Runs, most recently changed first</caption>
 <thead role="rowgroup"><tr role="row">${['Run', 'Status', 'Agent', 'Owner', 'Tags', 'Last change', 'Started'].map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
 <tbody role="rowgroup" data-list="runs" data-new="first">${runs.map((run) => runRow(run, now, true))}</tbody>
