@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, List
 
 from waitstate import Agent, Api, AsyncContext, Context, FatalError, RetryPolicy, StepFailed, WaitstateError, agent
+from waitstate.api import path_of
 from waitstate.execute import execute
 from waitstate.interruptions import Yielded
 from waitstate.invocation import Invocation
@@ -323,6 +324,28 @@ class Waits(unittest.TestCase):
             server.client.decide(run, "book#2", "approve", by="user:ann")
             result = server.client.result(run, timeout={"seconds": 30})
         self.assertEqual(result, [True, {"price": 1500}, 2])
+
+    def test_an_approval_that_expires_can_fail_the_run_and_a_retry_asks_again(self) -> None:
+        server, timeouts = shared_server(), [{"milliseconds": 50}, {"days": 1}]
+
+        @agent(name="expires")
+        def expires(ctx: Context, input: Any) -> Any:
+            decision = ctx.approval(
+                "go", title="Go?", approvers=["user:ann"], timeout=timeouts[0], on_timeout="fail", editable=True
+            )
+            return [decision.status, decision.edits]
+
+        with working(expires):
+            run = server.client.start(expires)
+            shown = server.becomes(run, "FAILED")
+            self.assertEqual(shown["error"]["name"], "APPROVAL_EXPIRED")
+            timeouts.pop(0)
+            server.client.retry(run)
+            (pending,) = server.becomes(run, "WAITING_FOR_APPROVAL")["pendingApprovals"]
+            decision = {"answer": "approve", "by": "user:ann", "edits": {"amount": 20}}
+            server.api.post(f"/api/runs/{run}/approvals/{path_of(pending)}/decide", decision)
+            result = server.client.result(run, timeout={"seconds": 30})
+        self.assertEqual(result, ["APPROVED", {"amount": 20}])
 
     def test_a_question_suspends_the_run_until_it_is_answered(self) -> None:
         server = shared_server()

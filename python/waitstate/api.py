@@ -150,7 +150,9 @@ def _problem(response: urllib.error.HTTPError) -> WaitstateError:
     elif not code:
         code = "UNEXPECTED" if response.code >= 500 else f"HTTP_{response.code}"
     errors = "; ".join(_described(each) for each in problem.get("errors") or [])
-    message = (detail if errors in detail else f"{detail} {errors}".strip()) or f"The server answered with HTTP status {response.code}."
+    message = (
+        detail if errors in detail else f"{detail} {errors}".strip()
+    ) or f"The server answered with HTTP status {response.code}."
     return to_error(code, message, problem.get("found"))
 
 
