@@ -11,7 +11,7 @@ import { expectRun, type RunExpectation } from './run-expectation.ts';
 import type { TestClock } from './test-clock.ts';
 import { timelineText } from './timeline-text.ts';
 
-/** A decision on an approval; fields that a test leaves out have defaults. */
+/** A decision on an approval; fields that a test leaves out have defaults. `user:test` belongs to every group. */
 type TestAnswer = Partial<Omit<AnswerInput, 'answer' | 'value'> & Pick<DecideInput, 'by' | 'for' | 'groups'>>;
 
 /** A run in a test. When it is not as a test expects, the error has its timeline. */
@@ -105,8 +105,8 @@ async function decideApproval(
   const { id: approval, approvers, contentHash, members = {} } = pending;
   const possible = approvers.flatMap((each): readonly Person[] => (isGroup(each) ? (members[each] ?? []) : [each]));
   const { by = possible.find((each) => !isExcluded(pending, each)) ?? 'user:test', ...more } = decision;
-  // If the agent does not list the members of a group, the test says who they are.
-  const groups = approvers.filter((each) => isGroup(each) && !members[each]);
+  // `user:test` stands for a member of groups whose members nobody knows. Of others, the test says their groups.
+  const groups = by === 'user:test' ? approvers.filter((each) => isGroup(each) && !members[each]) : [];
   await run.decide({ groups, contentHash, ...more, ...answer, approval, by });
 }
 

@@ -71,11 +71,12 @@ describe('a decision', () => {
   it('does not wake the run while another approval is needed', async () => {
     const world = testAgents(approvalAgent({ approvers: ['group:finance'], quorum: 2 }));
     const run = await world.start({}, { id: 'r' });
-    await run.approve('pay', { by: 'user:ann' });
-    await run.approve('pay', { by: 'user:ann' });
+    const groups = ['group:finance'];
+    await run.approve('pay', { by: 'user:ann', groups });
+    await run.approve('pay', { by: 'user:ann', groups });
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
     expect(world.invocations).toHaveLength(1);
-    await run.approve('pay', { by: 'user:bob' });
+    await run.approve('pay', { by: 'user:bob', groups });
     expect(await run.result()).toMatchObject({ by: ['user:ann', 'user:bob'] });
   });
 
