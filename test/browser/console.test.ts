@@ -20,6 +20,8 @@ const pageOf = (run: string) => `/console/runs/${run}`;
 let files = 0;
 const freshFile = () => join(scene.server.folder, `file-${++files}`);
 
+const FORMAT = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
+
 /** Marks a page, to detect whether it was loaded again. */
 const mark = (page: Page) => page.evaluate('window.same = true');
 const isSame = (page: Page) => page.evaluate('window.same === true');
@@ -229,6 +231,28 @@ describe('an operator in the console', () => {
     await follow(page, 'Retry');
     await press(page, 'Retry the run');
     await expectText(page, /Succeeded.*delivered\s*true\s*by\s*Ann/s);
+  });
+
+  it('sees and enters local times, with UTC in tooltips and in the URL of a search', async () => {
+    const run = await scene.start('purchase', DRILL, { id: 'local-time' });
+    const page = await scene.open('/console/runs?from=2026-01-02T10:00', { timezoneId: 'America/New_York' });
+    const from = page.getByLabel('From', { exact: true });
+    expect(await from.inputValue()).toBe('2026-01-02T05:00');
+    await page.getByLabel('Run', { exact: true }).fill('local');
+    await page.getByLabel('Agent').selectOption('purchase');
+    await from.fill('2026-07-01T08:30');
+    await press(page, 'Search');
+    // No empty fields, and daylight saving time is applied.
+    await expect
+      .poll(() => Object.fromEntries(new URL(page.url()).searchParams))
+      .toEqual({ id: 'local', agent: 'purchase', from: '2026-07-01T12:30' });
+    await page.goto(`${scene.server.url}${pageOf(run)}`);
+    const started = page.locator('time[data-at]').first();
+    const [shown, title] = [await started.innerText(), await started.getAttribute('title')];
+    expect(title).toBe(
+      `${new Intl.DateTimeFormat('en-GB', FORMAT).format(new Date((await started.getAttribute('datetime')) ?? ''))} UTC`,
+    );
+    expect(shown).not.toBe(title?.replace(' UTC', ''));
   });
 
   it('sees what came of a run that was rejected, in the list and on its page', async () => {
