@@ -1,9 +1,11 @@
 import { type Doc, isFields } from '../../lambda/checkpoints/engine.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
+import type { CheckpointView } from '../../lambda/operator/operator.ts';
 import { parseCheckpoint } from '../program/parse-arguments.ts';
 import type { CommonOptions, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
+import { shellQuote } from '../terminal/shell-quote.ts';
 import { actingPerson } from './input/acting-person.ts';
 import { confirmRestart } from './input/confirm-restart.ts';
 import { editState } from './input/edit-json.ts';
@@ -36,6 +38,7 @@ export async function fork(session: Session, run: string, options: ForkOptions):
     run,
     options.version === undefined ? undefined : parseCheckpoint(options.version),
   );
+  checkResultIds(Object.keys(toolResults ?? {}), run, origin);
   const { steps } = await confirmRestart(session, {
     operator,
     run,
@@ -56,6 +59,23 @@ export async function fork(session: Session, run: string, options: ForkOptions):
   ]);
   await warnIfNoServer(session, target);
 }
+
+/** Throws if the checkpoint has no result with one of the ids, and lists those that it has. */
+function checkResultIds(ids: readonly string[], run: string, { version, toolResults }: CheckpointView): void {
+  const known = Object.keys(toolResults)
+    .filter((id) => !id.startsWith('@'))
+    .toSorted();
+  const unknown = ids.find((id) => !known.includes(id));
+  if (unknown === undefined) return;
+  const listed = known.slice(0, MAX_IDS_LISTED).join(', ') || 'none';
+  const more = known.length > MAX_IDS_LISTED ? ` and ${known.length - MAX_IDS_LISTED} more` : '';
+  throw new WaitstateError(
+    'INVALID_INPUT',
+    `Version ${version} of run "${run}" has no result "${unknown}" to replace. It has: ${listed}${more}. "waitstate state ${shellQuote(run)} ${version} --results" shows them.`,
+  );
+}
+
+const MAX_IDS_LISTED = 20;
 
 /** Parses results of the form `id=json`. */
 function readResults(given: readonly string[] | undefined): Readonly<Record<string, Doc>> | undefined {

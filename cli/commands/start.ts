@@ -1,12 +1,17 @@
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
+import type { StartedRun } from '../../lambda/runtime/control/start-run.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { CommonOptions, Session } from '../session.ts';
 import type { TargetOptions } from '../target/resolve-target.ts';
+import type { Target } from '../target/target.ts';
 import { bold, dim, styled } from '../terminal/line.ts';
 import { shellQuote } from '../terminal/shell-quote.ts';
 import { statusText } from '../terminal/status-style.ts';
+import { followRun } from './follow/follow-run.ts';
+import { createDescriber } from './follow/logs.ts';
 import { actingPerson } from './input/acting-person.ts';
 import { jsonArgument } from './input/json-argument.ts';
-import { printResult } from './output/print-result.ts';
+import { printResult, printVerbatim } from './output/print-result.ts';
 import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
 export interface StartOptions extends CommonOptions {
@@ -18,14 +23,15 @@ export interface StartOptions extends CommonOptions {
   readonly tag?: readonly string[];
   readonly timeout?: number;
   readonly retention?: number;
+  readonly wait?: boolean;
 }
 
-/** Starts a run and prints its id. */
+/** Starts a run and prints its id; with `--wait`, its result when it has ended. */
 export async function start(
   session: Session,
   { agent, given }: { readonly agent: string; readonly given: string | undefined },
   options: StartOptions,
-): Promise<void> {
+): Promise<ExitCode> {
   const input = await jsonArgument(session.terminal, 'input', given, options.input);
   const { id, key, owner, tag: tags, timeout, retention } = options;
   const requestedBy = actingPerson(session, options.as);
@@ -37,6 +43,7 @@ export async function start(
     ...(retention !== undefined && { retention: { milliseconds: retention } }),
   });
   const { run, status, isNew } = started;
+  if (options.wait) return waitForEnd(session, target, started);
   await printResult(session, started, () => [
     isNew
       ? [styled('green', '✓ '), 'Started ', bold(run)]
@@ -47,6 +54,26 @@ export async function start(
     session.terminal.printErr(
       dim(`Run "waitstate show ${shellQuote(run)}${targetFlags(session.targetOptions)}" to see its progress.`),
     );
+  return EXIT.ok;
+}
+
+/** Waits until a run has ended, shows its progress on standard error, and prints its result or error. */
+async function waitForEnd(session: Session, target: Target, { run, isNew }: StartedRun): Promise<ExitCode> {
+  const { terminal, isJson } = session;
+  if (!isJson)
+    terminal.printErr([styled('green', isNew ? '✓ ' : '= '), isNew ? 'Started ' : 'Waiting for ', bold(run)]);
+  if (isNew) await warnIfNoServer(session, target);
+  const describe = createDescriber();
+  for await (const events of followRun(target, run, { follow: true }))
+    if (!isJson) terminal.printErr(...events.flatMap((event) => describe(event, terminal.now())));
+  const { status, result, error } = await target.operator.run(run);
+  const { message } = error ?? {};
+  await printVerbatim(session, { run, status, isNew, ...omitUndefined({ result, error }) }, () =>
+    status === 'SUCCEEDED'
+      ? [JSON.stringify(result ?? null, undefined, 2)].join('').split('\n')
+      : [[statusText(status), message === undefined ? '' : `  ${message}`]],
+  );
+  return status === 'SUCCEEDED' ? EXIT.ok : EXIT.failed;
 }
 
 /** The target options, as on the command line. */

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { ApprovalsOptions } from '../commands/approvals.ts';
+import type { LogsOptions } from '../commands/follow/logs.ts';
 import type { HistoryOptions } from '../commands/history.ts';
 import type { RunsOptions } from '../commands/runs.ts';
 import type { ShowOptions } from '../commands/show.ts';
@@ -48,6 +49,31 @@ export function addInspectCommands(program: Command, runInSession: RunInSession)
     'waitstate show trip-42 --json | jq .timeline.totals',
   ).action((run: string, options: ShowOptions) =>
     runInSession(options, async (session) => (await import('../commands/show.ts')).show(session, run, options)),
+  );
+
+  withExamples(
+    withTargetOptions(
+      add(
+        'watch <run>',
+        'show a run and draw it again when something happens, until it ends; exits with code 1 if it failed',
+      ).summary('watch a run until it ends'),
+    ),
+    'waitstate watch trip-42',
+  ).action((run: string, options: CommonOptions) =>
+    runInSession(options, async (session) => (await import('../commands/follow/watch.ts')).watch(session, run)),
+  );
+
+  withExamples(
+    withTargetOptions(
+      add('logs <run>', 'print what happened in a run, in order: checkpoints, emitted events and its status')
+        .summary('print the events of a run')
+        .option('-f, --follow', 'continue until the run ends, with the output of running steps')
+        .option('--after <id>', 'only what happened after this event: an id from --json, or a version'),
+    ),
+    'waitstate logs trip-42 --follow',
+    `waitstate logs trip-42 --json | jq 'select(.type == "event") | .data'`,
+  ).action((run: string, options: LogsOptions) =>
+    runInSession(options, async (session) => (await import('../commands/follow/logs.ts')).logs(session, run, options)),
   );
 
   withExamples(

@@ -22,11 +22,13 @@ export function addRunCommands(program: Command, runInSession: RunInSession): vo
         .option('--as <person>', 'who requests the run, such as user:ann (default: WAITSTATE_PERSON)')
         .option('-t, --tag <tag>', 'a tag; may be repeated', appendValue)
         .option('--timeout <time>', 'how long the run may take in total, such as 1h', parseDuration)
-        .option('--retention <time>', 'how long the run is kept after its last write, such as 90d', parseDuration),
+        .option('--retention <time>', 'how long the run is kept after its last write, such as 90d', parseDuration)
+        .option('-w, --wait', 'wait until the run ends, and print its result; exits with code 1 if it failed'),
     ),
     `waitstate start travel '{"to":"Lisbon"}' --id trip-42`,
     'waitstate start travel --input request.json',
     'jq .request mail.json | waitstate start travel -',
+    `waitstate start travel '{"to":"Lisbon"}' --wait --json | jq .result`,
   ).action((agent: string, input: string | undefined, options: StartOptions) =>
     runInSession(options, async (session) =>
       (await import('../commands/start.ts')).start(session, { agent, given: input }, options),
@@ -65,5 +67,23 @@ export function addRunCommands(program: Command, runInSession: RunInSession): vo
     'waitstate runs -s failed --json | jq -r .run | xargs -n1 waitstate retry',
   ).action((run: string, options: CommonOptions) =>
     runInSession(options, async (session) => (await import('../commands/retry.ts')).retry(session, run)),
+  );
+
+  withExamples(
+    withTargetOptions(
+      add('pause <agent>', 'stop the runs of an agent from being executed; they stay READY').summary('pause an agent'),
+    ),
+    'waitstate pause travel',
+  ).action((agent: string, options: CommonOptions) =>
+    runInSession(options, async (session) => (await import('../commands/pause.ts')).pause(session, agent)),
+  );
+
+  withExamples(
+    withTargetOptions(
+      add('unpause <agent>', 'execute the runs of a paused agent again').summary('end the pause of an agent'),
+    ),
+    'waitstate unpause travel',
+  ).action((agent: string, options: CommonOptions) =>
+    runInSession(options, async (session) => (await import('../commands/pause.ts')).unpause(session, agent)),
   );
 }

@@ -1,12 +1,13 @@
 import { type Command, Option } from 'commander';
 import type { ExportOptions } from '../commands/export.ts';
 import type { PruneOptions } from '../commands/prune.ts';
+import type { RemovalOptions } from '../commands/storage/delete.ts';
 import type { VerifyOptions } from '../commands/verify.ts';
-import type { RunInSession } from '../session.ts';
+import type { CommonOptions, RunInSession } from '../session.ts';
 import { parsePositiveInteger } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
-/** Adds the commands that verify, prune and export stored runs. */
+/** Adds the commands that verify, prune, delete and export stored runs. */
 export function addStorageCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
     program.command(usage).description(summary).helpGroup('Manage storage:');
@@ -38,6 +39,45 @@ export function addStorageCommands(program: Command, runInSession: RunInSession)
     'waitstate prune trip-42 --keep-last 10',
   ).action((run: string, options: PruneOptions) =>
     runInSession(options, async (session) => (await import('../commands/prune.ts')).prune(session, run, options)),
+  );
+
+  withExamples(
+    withTargetOptions(
+      add('delete <run>', 'delete a run permanently, with its checkpoints, approvals and payloads')
+        .summary('delete a run')
+        .option('-y, --yes', 'do not ask for confirmation'),
+    ),
+    'waitstate delete trip-42',
+    'waitstate runs --status succeeded --until 90d --all --json | jq -r .run | xargs -n1 waitstate delete --yes',
+  ).action((run: string, options: RemovalOptions) =>
+    runInSession(options, async (session) =>
+      (await import('../commands/storage/delete.ts')).deleteRun(session, run, options),
+    ),
+  );
+
+  withExamples(
+    withTargetOptions(
+      add('shred <run>', 'destroy the key of an encrypted run, so that nobody can read its content again')
+        .summary('destroy the key of an encrypted run')
+        .option('-y, --yes', 'do not ask for confirmation'),
+    ),
+    'waitstate shred trip-42 --stack agents-prod',
+  ).action((run: string, options: RemovalOptions) =>
+    runInSession(options, async (session) =>
+      (await import('../commands/storage/shred.ts')).shred(session, run, options),
+    ),
+  );
+
+  withExamples(
+    withTargetOptions(
+      add('collect', 'remove payloads of one tenant that no run refers to and that are older than a day').summary(
+        'remove unused payloads',
+      ),
+    ),
+    'waitstate collect',
+    'waitstate collect --stack agents-prod --json',
+  ).action((options: CommonOptions) =>
+    runInSession(options, async (session) => (await import('../commands/storage/collect.ts')).collect(session)),
   );
 
   withExamples(

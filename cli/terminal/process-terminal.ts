@@ -46,6 +46,7 @@ export function processTerminal(streams: Streams = process, now: () => number = 
       if (!stdout.write(text)) await once(stdout, 'drain');
     },
     readInput: () => readAll(stdin),
+    ...(stdout.isTTY && { clear: () => void stdout.write('\x1b[2J\x1b[3J\x1b[H') }),
     ...(stderr.isTTY && {
       replaceLine: (line: Line | undefined) => {
         clear();

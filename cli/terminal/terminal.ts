@@ -14,6 +14,8 @@ export interface Terminal {
   readonly paint: Paint;
   /** Writes text to standard output unchanged, for programs; resolves when the stream accepts more. */
   write(text: string): Promise<void>;
+  /** Clears the screen, before a page is drawn again. Only if standard output is a terminal. */
+  readonly clear?: () => void;
   /** Replaces the last line on standard error; undefined removes it. Only on a terminal. */
   readonly replaceLine?: (line: Line | undefined) => void;
   /** Asks a question and returns what the user types; undefined when they end the input. Only on a terminal. */

@@ -5,6 +5,7 @@ import { toMilliseconds } from '../core/duration.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
+import { pauseAgent, unpauseAgent } from '../runtime/control/pause-agent.ts';
 import { previewRestart } from '../runtime/control/preview-restart.ts';
 import { forkRun, rewindRun } from '../runtime/control/rewind-and-fork.ts';
 import { cancelRun, retryRun, signalRun } from '../runtime/control/run-control.ts';
@@ -66,6 +67,8 @@ export function createOperator(base: Runtime): Operator {
         value: await decodeRemoteValue(await forRun(run), 'value', value),
       });
     },
+    pauseAgent: async (agent) => pauseAgent(await forTenant(), agent),
+    unpauseAgent: async (agent) => unpauseAgent(await forTenant(), agent),
     cancel: (run, reason) => cancelRun(runtime, run, reason),
     retry: (run) => retryRun(runtime, run),
     previewRestart: async (run, to, action) => previewRestart(await forRun(run), to, action),

@@ -52,6 +52,9 @@ export interface Operator {
   /** The ancestors and forks of a run. */
   lineage(run: string): Promise<Lineage>;
 
+  /** Stops runs of an agent from being executed, or allows them again; returns false if nothing changed. */
+  pauseAgent(agent: string): Promise<boolean>;
+  unpauseAgent(agent: string): Promise<boolean>;
   /** Starts a run; starting the same id or the same key twice starts one run. */
   start(input: StartInput): Promise<StartedRun>;
   /** Sends a signal; returns false if one with the same id was sent before. */

@@ -206,3 +206,26 @@ describe('waitstate retry', () => {
     expect([again.code, again.error().code]).toEqual([4, 'TRANSITION_REFUSED']);
   });
 });
+
+describe('waitstate pause', () => {
+  it('pauses an agent until unpause, and says if nothing changed', async () => {
+    const folder = freshFolder();
+    const command = runIn(folder);
+    await command(['start', 'travel', '--id', 'first']);
+    expect((await command(['pause', 'travel', '--json'])).json()).toEqual([
+      { agent: 'travel', paused: true, isNew: true },
+    ]);
+    expect((await command(['pause', 'travel'])).out).toBe('= travel is already paused\n');
+    expect((await command(['unpause', 'travel'])).out).toBe('✓ Unpaused travel\n');
+    expect((await command(['unpause', 'travel', '--json'])).json()).toEqual([
+      { agent: 'travel', paused: false, isNew: false },
+    ]);
+  });
+});
+
+describe('an unknown command', () => {
+  it('suggests the one that the user may have meant', async () => {
+    const { code, err } = await runIn(freshFolder())(['unpuase', 'travel']);
+    expect([code, err]).toEqual([2, expect.stringContaining('Did you mean unpause?')]);
+  });
+});

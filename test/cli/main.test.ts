@@ -123,7 +123,7 @@ describe('the command', () => {
 
   it('has all documented subcommands', () => {
     expect(commands.map((command) => command.name()).toSorted()).toEqual(
-      'approvals approve cancel completion console dev diff doctor evidence export fork history prune reject remind retry rewind runs show signal start state verify withdraw'.split(
+      'answer approvals approve cancel collect completion conformance console delegate delegations delete dev diff doctor evidence export fork history logs pause prune reject remind retry rewind runs show shred signal start state unpause verify watch withdraw'.split(
         ' ',
       ),
     );

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { checkpointStore } from '../../lambda/embedded.ts';
 import { localKeys, payload } from '../../lambda/index.ts';
+import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { chatIn, travelIn } from './agents.ts';
 import { freshFolder, runIn } from './scene.ts';
 
@@ -299,5 +300,57 @@ describe('waitstate export', () => {
       ],
       decisions: [{ approval: 'book', status: 'APPROVED', votes: [{ by: 'user:ann', comment: 'fine' }] }],
     });
+  });
+});
+
+describe('waitstate delete', () => {
+  it('deletes a run after a confirmation, and only once', async () => {
+    const { command } = await scene();
+    const asked = await command(['delete', 'trip-42']);
+    expect([asked.code, asked.err]).toEqual([2, expect.stringMatching(/deleted permanently: \d+ checkpoints.*--yes/s)]);
+    const declined = await command(['delete', 'trip-42'], { columns: 100, input: 'n' });
+    expect([declined.code, (await command(['show', 'trip-42'])).code]).toEqual([1, 0]);
+    const [deleted] = (await command(['delete', 'trip-42', '--yes', '--json'])).json();
+    expect(deleted).toEqual({ run: 'trip-42', deleted: true });
+    for (const again of [await command(['delete', 'trip-42', '--yes']), await command(['show', 'trip-42'])])
+      expect([again.code, again.err]).toEqual([3, expect.stringContaining('RUN_DELETED')]);
+    expect((await command(['delete', 'none', '--yes'])).code).toBe(3);
+    expect((await command(['show', 'chat-7'])).code).toBe(0);
+  });
+});
+
+describe('waitstate shred', () => {
+  it('destroys the key of an encrypted run, and refuses others', async () => {
+    const folder = freshFolder();
+    const keys = localKeys({ current: 'a', keys: { a: Buffer.alloc(32, 7).toString('base64') } });
+    const store = checkpointStore<object>({ folder, keys });
+    await store.save({ run: 'secret', step: 'think', state: { a: 1 } });
+    await checkpointStore<object>({ folder }).save({ run: 'open', state: {} });
+    const command = runIn(folder);
+    expect((await command(['shred', 'secret'])).err).toContain('Pass --yes to confirm.');
+    expect((await command(['shred', 'open', '--yes', '--json'])).error().code).toBe('RUN_NOT_ENCRYPTED');
+    expect((await command(['shred', 'secret', '--yes', '--json'])).json()).toEqual([{ run: 'secret', shredded: true }]);
+    await expect(checkpointStore<object>({ folder, keys }).load('secret')).rejects.toMatchObject({
+      code: 'RUN_SHREDDED',
+    });
+    expect((await command(['history', 'secret'])).code).toBe(0);
+    await store.close();
+  });
+});
+
+describe('waitstate collect', () => {
+  it('removes payloads that no run refers to and that are a day old', async () => {
+    const { command, folder } = await scene();
+    const { payloads } = embeddedStorage({ folder });
+    await payloads.put('default/trip-42', 'x'.repeat(16), Buffer.from('orphan'));
+    await payloads.close();
+    expect((await command(['collect'])).out).toBe('✓ Removed 0 payloads with 0 bytes\n');
+    const old = (Date.now() - 2 * 86_400_000) / 1000;
+    for (const file of readdirSync(folder, { recursive: true, withFileTypes: true }))
+      if (file.isFile() && file.name.includes('x'.repeat(16))) utimesSync(join(file.parentPath, file.name), old, old);
+    expect((await command(['collect', '--json'])).json()).toEqual([
+      { payloadsRemoved: 1, bytesRemoved: 6, failed: [] },
+    ]);
+    expect((await command(['verify', '--all'])).code).toBe(0);
   });
 });

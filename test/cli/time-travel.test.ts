@@ -59,6 +59,11 @@ describe('waitstate fork', () => {
       { title: expect.stringContaining('$270') },
     ]);
     expect((await command(['fork', 'trip-42', '--result', 'nonsense'])).code).toBe(2);
+    const unknown = await command(['fork', 'trip-42', '--result', 'search=1', '--yes']);
+    expect([unknown.code, unknown.err.replaceAll(/\s+/g, ' ')]).toEqual([
+      2,
+      expect.stringMatching(/has no result "search" to replace\. It has: book, search flights\..*--results/),
+    ]);
     expect((await command(['fork', 'trip-42', '--result', 'a={'])).err).toContain('The result of a is not JSON');
   });
 

@@ -176,8 +176,8 @@ export function agent<Input, State, Result, Signals extends SignalSchemas>(
       return lambdaHandler(this);
     },
     retryAll: ({ since }) => retryFailed(runtime, name, since),
-    pause: async () => pauseAgent(await contexts.forTenant(), name),
-    unpause: async () => unpauseAgent(await contexts.forTenant(), name),
+    pause: async () => void (await pauseAgent(await contexts.forTenant(), name)),
+    unpause: async () => void (await unpauseAgent(await contexts.forTenant(), name)),
     with: (overrides) =>
       agent(typedDefinition as RunAgent<Input, State, Result, Signals>, { ...options, ...overrides }),
   };

@@ -11,17 +11,22 @@ async function pauseOf({ records, tenant }: Context, agent: string): Promise<Sto
 export const isPaused = async (context: Context, agent: string): Promise<boolean> =>
   (await pauseOf(context, agent)) !== undefined;
 
-/** Stops runs of the agent from being claimed. Runs that are claimed continue until they end, yield or suspend. */
-export async function pauseAgent(context: Context, agent: string): Promise<void> {
+/**
+ * Stops runs of the agent from being claimed. Runs that are claimed continue until they end, yield or suspend. Returns
+ * false if the agent was paused before.
+ */
+export async function pauseAgent(context: Context, agent: string): Promise<boolean> {
   const put = metaOnlyRecord({ partition: agentsPartition(context.tenant) }, pausedAgentKey(agent), {
     pausedAt: context.now(),
   });
-  // When the commit fails, the agent is already paused.
-  await tryCommit(context.records, [{ put, when: 'absent' }]);
+  return tryCommit(context.records, [{ put, when: 'absent' }]);
 }
 
-/** Allows runs of the agent to be claimed again. The next sweep delivers those that are READY. */
-export async function unpauseAgent(context: Context, agent: string): Promise<void> {
+/**
+ * Allows runs of the agent to be claimed again. The next sweep delivers those that are READY. Returns false if the agent
+ * was not paused.
+ */
+export async function unpauseAgent(context: Context, agent: string): Promise<boolean> {
   const stored = await pauseOf(context, agent);
-  if (stored) await tryCommit(context.records, [{ remove: stored, when: { revision: stored.revision } }]);
+  return stored !== undefined && tryCommit(context.records, [{ remove: stored, when: { revision: stored.revision } }]);
 }

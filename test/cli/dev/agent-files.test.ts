@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { findFiles } from '../../../cli/dev/agents/find-files.ts';
 import { serve } from '../../../cli/dev/server/serve.ts';
 import { projectOf, serverOf, sharedServer } from './scene.ts';
 
@@ -153,6 +154,17 @@ describe('an agent file', () => {
       await expect(serve({ files: [given], folder, print: () => {} })).rejects.toThrow(
         /The file .* does not exist\. Name your agent files|No file matches agents/,
       );
+  });
+
+  it('is not a test, which the same pattern matches', async () => {
+    const project = projectOf({ 'a.ts': '', 'a.test.ts': '', 'b.spec.mts': '' });
+    const names = (given: readonly string[]) => findFiles(given, project.path).map((file) => basename(file));
+    expect(names(['*.ts', '*.mts'])).toEqual(['a.ts']);
+    expect(names(['a.ts', 'a.test.ts', 'b.spec.mts'])).toEqual(['a.ts']);
+    const given = [project.file('a.test.ts')];
+    await expect(serve({ files: given, folder: project.file('.waitstate'), print: () => {} })).rejects.toThrow(
+      /a\.test\.ts is a test, not an agent\. Name your agent files/,
+    );
   });
 });
 
