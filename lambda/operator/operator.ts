@@ -270,7 +270,7 @@ export interface StartInput {
 }
 
 /** A rewound run, at its new version. */
-export interface RewoundRun {
+interface RewoundRun {
   readonly run: string;
   readonly version: number;
   readonly status: Status;

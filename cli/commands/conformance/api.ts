@@ -1,7 +1,7 @@
 import { encodePathId } from '../../../lambda/core/encode-path-id.ts';
 
 /** A response of the server. */
-export interface ApiResponse {
+interface ApiResponse {
   readonly status: number;
   readonly json: Readonly<Record<string, unknown>>;
 }

@@ -15,7 +15,7 @@ export interface Scenario {
 }
 
 /** A started run. */
-export interface ScenarioRun {
+interface ScenarioRun {
   readonly api: Api;
   readonly run: string;
   readonly path: string;
@@ -202,10 +202,10 @@ export const SCENARIOS: readonly Scenario[] = [
 
 const POLL_MS = 100;
 /** How long a run may take to get to a status. */
-export const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 30_000;
 
 /** Waits until something is true. */
-export async function until<T>(what: string, find: () => Promise<T | false>): Promise<T> {
+async function until<T>(what: string, find: () => Promise<T | false>): Promise<T> {
   for (const last = Date.now() + PATIENCE_MS; ; ) {
     const found = await find();
     if (found !== false) return found;

@@ -12,7 +12,7 @@ interface CommandAgent extends KnownAgent {
 }
 
 /** A command that executes runs of agents in another language. */
-export interface AgentCommand {
+interface AgentCommand {
   readonly command: string;
   /** Its agents; undefined if it does not describe them, so that it runs every agent that nothing else runs. */
   readonly agents: readonly CommandAgent[] | undefined;

@@ -123,6 +123,7 @@ namedSchema(
         name: z.string(),
         title: z.string(),
         isEncrypted: z.boolean(),
+        isQuestion: z.literal(true).optional(),
         requestedAt: Timestamp,
         deadline: Timestamp.optional(),
         approvers: z.array(z.string()),
