@@ -52,6 +52,7 @@ const MAX_ROUNDS = 25;
 const FIELDS = {
   ...{ version: '2', before: '1', after: '2', name: 'seat', value: '1', reason: 'over', agent: 'trips', input: '{}' },
   ...{ answer: 'approve', by: 'user:ann' },
+  ...{ person: 'user:ann', delegate: 'user:cho', from: '', until: '2026-06-01T10:00:00Z' },
 };
 
 /** An operation for a page, with these names as query parameters or as form fields. */

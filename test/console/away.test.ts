@@ -54,6 +54,8 @@ describe('the page Away', () => {
     const { post, operator } = scene();
     await post(PATHS.away, { ...FIVE_DAYS, 'until-offset': '-60' });
     expect(await operator.delegations()).toMatchObject([{ until: new Date('2026-01-05T23:00:00Z') }]);
+    await post(PATHS.away, { ...FIVE_DAYS, until: '2026-01-06T00:00:00Z', 'until-offset': '-60' });
+    expect(await operator.delegations()).toMatchObject([{ until: new Date('2026-01-06T00:00:00Z') }]);
   });
 
   it('says what is wrong, and keeps what the user typed', async () => {
