@@ -1,7 +1,7 @@
 import type { RunView } from './operator.ts';
 
 /** Why a run that is READY is not running. */
-export type ReadyReason =
+type ReadyReason =
   /** The deployed code cannot load the run. */
   | 'parked'
   /** Its agent is paused. */

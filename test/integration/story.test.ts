@@ -124,7 +124,7 @@ describe('the story', () => {
         alter: altering(/integ-refund$/, (run: object) => ({
           ...run,
           status: 'FAILED',
-          error: { name: 'Error', message: 'No bank', failedOperations: [], notUndone: [] },
+          error: { name: 'Error', message: 'No bank', failedOperations: [], notUndone: [], causes: [] },
         })),
       },
     ],

@@ -14,7 +14,7 @@ export interface QuestionOptions<F extends Facts | undefined = Facts | undefined
 }
 
 /** A question with choices. */
-export interface ChoiceQuestion<C extends readonly Choice[] = readonly Choice[]> {
+interface ChoiceQuestion<C extends readonly Choice[] = readonly Choice[]> {
   /** 2 to 100 values, or values with labels. */
   readonly choices: C;
   /** Whether people can choose several of them. @default false */
@@ -24,7 +24,7 @@ export interface ChoiceQuestion<C extends readonly Choice[] = readonly Choice[]>
 }
 
 /** A question that is answered with text. */
-export interface TextQuestion {
+interface TextQuestion {
   /** `true`, or the most characters; at most 16,000. A field for more than 200 has several lines. @default 10,000 */
   readonly text: true | { readonly maxLength?: number };
   readonly choices?: undefined;
@@ -33,7 +33,7 @@ export interface TextQuestion {
 }
 
 /** A question that is answered with a form. */
-export interface FormQuestion<T = unknown> {
+interface FormQuestion<T = unknown> {
   /** The schema of the answer. People get a form if the library can convert it to JSON Schema, or else a JSON field. */
   readonly answer: StandardSchema<unknown, T>;
   readonly choices?: undefined;
@@ -42,7 +42,7 @@ export interface FormQuestion<T = unknown> {
 }
 
 /** The value of a choice. */
-export type ChosenValue<C> = C extends { readonly value: infer V } ? V : C;
+type ChosenValue<C> = C extends { readonly value: infer V } ? V : C;
 
 interface AnswerDetails<F extends Facts | undefined> {
   /** The people who answered, or who declined. */
