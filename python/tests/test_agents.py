@@ -347,6 +347,19 @@ class Waits(unittest.TestCase):
             result = server.client.result(run, timeout={"seconds": 30})
         self.assertEqual(result, ["APPROVED", {"amount": 20}])
 
+    def test_a_question_that_expires_can_fail_the_run(self) -> None:
+        server = shared_server()
+
+        @agent(name="unanswered")
+        def unanswered(ctx: Context, input: Any) -> Any:
+            timeout = {"milliseconds": 50}
+            ctx.ask("seat", title="Seat?", approvers=["user:ann"], text=True, timeout=timeout, on_timeout="fail")
+
+        with working(unanswered):
+            error = server.becomes(server.client.start(unanswered), "FAILED")["error"]
+        self.assertEqual(error["name"], "APPROVAL_EXPIRED")
+        self.assertIn('Question "seat" was not answered before its deadline', error["message"])
+
     def test_a_question_suspends_the_run_until_it_is_answered(self) -> None:
         server = shared_server()
 
@@ -469,6 +482,32 @@ class Waits(unittest.TestCase):
             result = server.client.result(run, timeout={"seconds": 30})
         self.assertEqual(result, [0, 10, 'Child run "parent-1.child#3" failed: ValueError: two'])
         self.assertEqual(seen, ["RUN_FAILED"])
+
+    def test_a_child_run_whose_id_is_taken_raises_the_same_error_in_every_replay(self) -> None:
+        server, seen = shared_server(), []
+
+        @agent(name="taken-child")
+        def child(ctx: Context, input: Any) -> Any:
+            ctx.wait_for_signal("never")
+
+        @agent(name="taken-parent")
+        def parent(ctx: Context, input: Any) -> Any:
+            try:
+                ctx.call(child, id="taken")
+            except WaitstateError as error:
+                seen.append((error.code, error.message))
+            ctx.approval("go", title="Go?", approvers=["user:ann"])
+            return ctx.call(child, id="taken")
+
+        with working(parent, child):
+            server.client.start(child, id="taken")
+            run = server.client.start(parent)
+            server.becomes(run, "WAITING_FOR_APPROVAL")
+            server.client.decide(run, "go", "approve", by="user:ann")
+            shown = server.becomes(run, "FAILED")
+        self.assertEqual([code for code, _ in seen], ["RUN_EXISTS"] * 2)
+        self.assertEqual(seen[0], seen[1])
+        self.assertEqual(shown["error"]["name"], "RUN_EXISTS")
 
     def test_events_are_recorded_once(self) -> None:
         server = shared_server()

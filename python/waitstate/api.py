@@ -11,10 +11,10 @@ import urllib.request
 import uuid
 from pathlib import Path
 from typing import Any, Callable, Dict, Mapping, Optional
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from .errors import WaitstateError, to_error
-from .transport import with_retries
+from .transport import TIMEOUT_SECONDS, download, opener_for, with_retries
 
 #: The headers that authenticate a request; it is called for each request, with its method, URL and body.
 Authenticate = Callable[[str, str, bytes], Mapping[str, str]]
@@ -28,9 +28,6 @@ _ROUTES = {
     "finish": "finish",
 }
 
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_TIMEOUT_SECONDS = 40
-
 
 class Api:
     """Sends requests to the HTTP API; a lost response is requested again with the same idempotency key."""
@@ -42,8 +39,7 @@ class Api:
         self.url = (url or found["url"]).rstrip("/")
         key = key or (found or os.environ).get("key" if found else "WAITSTATE_KEY")
         self._auth: Authenticate = auth or (lambda *_: {"authorization": f"Bearer {key}"} if key else {})
-        handlers = [urllib.request.ProxyHandler({})] if urlsplit(self.url).hostname in _LOOPBACK else []
-        self._opener = urllib.request.build_opener(*handlers)
+        self._opener = opener_for(self.url)
 
     def perform(self, action: str, tenant: str, run: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         """Performs an action of the protocol. The tenant is that of the key."""
@@ -62,8 +58,7 @@ class Api:
         """Gets a checkpoint. One that is too large for a response is downloaded."""
         loaded = self.get(path, query)
         if "contentUrl" in loaded:
-            with urllib.request.urlopen(loaded["contentUrl"]) as content:
-                loaded = {**loaded, **json.load(content)}
+            loaded = {**loaded, **download(loaded["contentUrl"])}
         return loaded
 
     def get(self, path: str, query: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
@@ -97,10 +92,13 @@ class Api:
         if body is not None:
             sent["content-type"] = "application/json"
         request = urllib.request.Request(url, data=data if body is not None else None, method=method)
-        for name, value in {**sent, **self._auth(method, url, data)}.items():
+        for name, value in sent.items():
             request.add_header(name, value)
+        for name, value in self._authenticate(method, url, data).items():
+            # A redirect may lead to another host, which must not get the credentials.
+            request.add_unredirected_header(name, value)
         try:
-            with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
+            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
                 text = response.read()
                 return None if response.status == 204 else json.loads(text)
         except urllib.error.HTTPError as error:
@@ -109,6 +107,15 @@ class Api:
             raise WaitstateError(
                 "UNREACHABLE", f"No response of {self.url}: {error}. Is the server running?"
             ) from error
+
+    def _authenticate(self, method: str, url: str, data: bytes) -> Mapping[str, str]:
+        try:
+            return self._auth(method, url, data)
+        except WaitstateError:
+            raise
+        except Exception as error:
+            message = f"`auth` must return the headers of a request; it raised {type(error).__name__}: {error}"
+            raise WaitstateError("NOT_AUTHENTICATED", message) from error
 
 
 def find_server() -> Dict[str, str]:

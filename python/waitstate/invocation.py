@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
-import urllib.request
 import uuid
 from datetime import datetime
 from typing import Any, Dict, List, Mapping, Optional
@@ -13,7 +11,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from .errors import StaleVersionError, WaitstateError
 from .interruptions import Ending, Lost, Unreachable
 from .journal import Journal
-from .transport import Transport
+from .transport import Transport, download
 from .values import decode
 
 Event = Mapping[str, Any]
@@ -36,6 +34,9 @@ _LOST_CODES = frozenset(
 REFUSED_CODES = frozenset(
     {"INVALID_INPUT", "TOO_LARGE", "RECORD_TOO_LARGE", "UNSUPPORTED_VALUE", "AGENT_NOT_FOUND", "REQUESTER_UNKNOWN"}
 )
+
+# These mean that the id of a child run cannot be used.
+_CHILD_CODES = frozenset({"RUN_EXISTS", "RUN_DELETED", "RUN_EXPIRED", "RUN_SHREDDED"})
 
 
 class Invocation:
@@ -63,8 +64,7 @@ class Invocation:
 
     def _load(self, event: Event) -> None:
         if "contentUrl" in event:  # too large for an event
-            with urllib.request.urlopen(event["contentUrl"]) as content:
-                event = {**event, **json.load(content)}
+            event = {**event, **download(event["contentUrl"])}
         checkpoint = event["checkpoint"]
         self.version: int = checkpoint["version"]
         self.status: str = checkpoint["status"]
@@ -101,6 +101,9 @@ class Invocation:
             if error.found.get("status") != "ENDING":
                 raise Lost(error.message) from error
         except WaitstateError as error:
+            if action == "call" and error.code in _CHILD_CODES:
+                self._check_exists()
+                raise
             if error.code in _LOST_CODES:
                 raise Lost(f"{error.code}: {error.message}") from error
             raise (error if error.code in REFUSED_CODES else Unreachable(error)) from error
@@ -109,6 +112,13 @@ class Invocation:
         if action == "save" and fields.get("toolResults") and "status" not in fields:
             self.write(action, fields)
         raise Ending("The run was ended from outside.")
+
+    def _check_exists(self) -> None:
+        """Raises Lost if the run itself no longer exists; an error of a call may mean the run or its child."""
+        try:
+            self.transport.perform("load", self.tenant, self.run, {})
+        except WaitstateError as error:
+            raise (Lost(error.message) if error.code in _LOST_CODES else Unreachable(error)) from error
 
     def _write(self, action: str, fields: Mapping[str, Any]) -> Dict[str, Any]:
         labels = {**self.labels, **fields.get("labels", {})}

@@ -236,6 +236,9 @@ class Operations:
         error.position = self.invocation.journal.position
         return error
 
+    def _refusal(self, entry: Entry) -> WaitstateError:
+        return self._failure(WaitstateError(entry["error"]["code"], entry["error"]["message"]))
+
     def _fail_step(self, entry: Entry, error: Exception) -> Operation[Entry]:
         code = error.code if isinstance(error, WaitstateError) else "STEP_FAILED"
         recorded = {"name": type(error).__name__, "message": _text_of(error)[:2000], "code": code}
@@ -310,7 +313,8 @@ class Operations:
             "requestApproval",
         )
         if entry.get("fails"):
-            message = f'Approval "{name}" was not decided before its deadline, and its `on_timeout` is "fail".'
+            what = f'Question "{name}" was not answered' if kind == "ask" else f'Approval "{name}" was not decided'
+            message = f'{what} before its deadline, and its `on_timeout` is "fail".'
             raise self._failure(WaitstateError("APPROVAL_EXPIRED", message))
         return entry
 
@@ -337,6 +341,8 @@ class Operations:
         """What the run waited for. Until it arrives, the run is suspended."""
         journal = self.invocation.journal
         entry = self._enter(kind, id)
+        if entry is not None and "error" in entry:
+            raise self._refusal(entry)
         if entry is not None and entry.get("done"):
             return entry
         if entry is not None and len(arrived()) > entry["nth"]:
@@ -344,7 +350,10 @@ class Operations:
         # Those that arrived before belong to earlier operations.
         entry = entry or {"kind": kind, "id": id, "nth": len(arrived())}
         yield from self._begin()
-        response = yield self._save({**request, "toolResults": journal.record(entry)}, action)
+        try:
+            response = yield self._save({**request, "toolResults": journal.record(entry)}, action)
+        except WaitstateError as error:  # Recorded, so that a replay raises it again.
+            raise self._refusal((yield from self._fail_step(entry, error))) from error
         if response["suspended"]:
             raise Suspended(id)
         yield Effect(self.invocation.refresh)

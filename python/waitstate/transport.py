@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import random
 import time
+import urllib.error
+import urllib.request
 from typing import Any, Callable, Dict, Mapping, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from .errors import WaitstateError
 
@@ -13,6 +18,10 @@ T = TypeVar("T")
 #: The codes of failures that may pass; the request may or may not have been applied.
 RETRYABLE_CODES = frozenset({"STORAGE_UNAVAILABLE", "TIMED_OUT", "UNEXPECTED", "UNREACHABLE", "THROTTLED"})
 
+#: How long a request may take. It is more than the server waits for a run to claim.
+TIMEOUT_SECONDS = 40
+
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _MAX_ATTEMPTS = 6
 _MAX_DELAY_SECONDS = 5.0
 
@@ -35,3 +44,25 @@ def with_retries(send: Callable[[int], T]) -> T:
             delay = min(_MAX_DELAY_SECONDS, 0.1 * 2**attempt)
             time.sleep(delay * (0.5 + random.random() / 2))
     raise AssertionError("unreachable")
+
+
+def opener_for(url: str) -> urllib.request.OpenerDirector:
+    """Opens URLs of this host; a server on this machine is reached without a proxy."""
+    handlers = [urllib.request.ProxyHandler({})] if urlsplit(url).hostname in _LOOPBACK else []
+    return urllib.request.build_opener(*handlers)
+
+
+def download(url: str) -> Dict[str, Any]:
+    """Downloads content that is too large for an event or a response."""
+
+    def send(_: int) -> Dict[str, Any]:
+        try:
+            with opener_for(url).open(url, timeout=TIMEOUT_SECONDS) as response:
+                content: Dict[str, Any] = json.load(response)
+                return content
+        except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
+            # The query of the URL has its signature, which must not get into logs.
+            message = f"The content of the run was not downloaded from {url.split('?')[0]}: {error}"
+            raise WaitstateError("UNREACHABLE", message) from error
+
+    return with_retries(send)

@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 import uuid
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional
 
 from .agent import Agent, by_name
 from .api import Api, Authenticate, path_of
@@ -23,6 +23,9 @@ from .transport import with_retries
 _DEFAULT_LEASE: Duration = {"minutes": 1}
 _DEFAULT_WAIT: Duration = {"seconds": 20}
 _DEFAULT_GRACE: Duration = {"seconds": 25}
+_PAUSE_SECONDS = 5.0
+
+_LOST_CODES = ("LEASE_LOST", "RUN_DELETED", "RUN_NOT_FOUND", "RUN_EXPIRED")
 
 
 class Worker:
@@ -62,18 +65,18 @@ class Worker:
             for invocation in self._active.values():
                 invocation.stop_reason = invocation.stop_reason or "yield"
             self._idle.wait_for(lambda: not self._active, timeout=max(0.0, end - time.monotonic()))
-            unfinished: List[str] = list(self._active)
+            unfinished = dict(self._leases)
         # The process ends now, so a step that is still running is interrupted, and another worker runs it again.
-        for run in unfinished:
-            self._release(run, self._leases[run], attempted=True)
+        for run, lease in unfinished.items():
+            self._release(run, lease, attempted=True)
 
     def _loop(self) -> None:
         while not self._stopping.is_set():
             try:
                 event = self._claim()
-            except WaitstateError as error:
-                print(f"{error.code}: {error.message}", file=sys.stderr, flush=True)
-                self._stopping.wait(5)
+            except Exception as error:  # Whatever it is, the worker keeps asking for runs.
+                print(f"No run was claimed: {_described(error)}", file=sys.stderr, flush=True)
+                self._stopping.wait(_PAUSE_SECONDS)
                 continue
             if event is not None:
                 self._execute(event)
@@ -127,16 +130,25 @@ class Worker:
                 renewed = self._api.request("POST", f"/api/runs/{path_of(invocation.run)}/lease", body) or {}
                 if renewed.get("status") == "ENDING":
                     invocation.stop_reason = "ending"
-            except WaitstateError as error:
-                if error.code in ("LEASE_LOST", "RUN_DELETED", "RUN_NOT_FOUND", "RUN_EXPIRED"):
+            except Exception as error:
+                if isinstance(error, WaitstateError) and error.code in _LOST_CODES:
                     invocation.stop_reason = "lost"
                     return
+                print(
+                    f"The lease of run {invocation.run} was not renewed: {_described(error)}",
+                    file=sys.stderr,
+                    flush=True,
+                )
 
     def _release(self, run: str, lease: str, attempted: bool) -> None:
         try:
             self._api.post(f"/api/runs/{path_of(run)}/release", {"lease": lease, "attempted": attempted})
-        except WaitstateError:
+        except Exception:
             pass  # It was released or taken over before, or its lease ends soon.
+
+
+def _described(error: Exception) -> str:
+    return f"{error.code if isinstance(error, WaitstateError) else type(error).__name__}: {error}"
 
 
 def run_worker(
