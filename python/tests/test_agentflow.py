@@ -147,6 +147,20 @@ class Threads(unittest.TestCase):
         self.assertRaises(StorageError, saved.put_messages, bob, [message("x")])
         self.assertEqual(len(saved.list_messages(ann)), 1)
 
+    def test_tool_results_of_another_user_are_neither_read_nor_written_if_users_are_isolated(self) -> None:
+        saved = checkpointer(enforce_user_isolation=True)
+        ann, bob = config(user_id="ann"), config(user_id="bob")
+
+        async def scene() -> None:
+            await saved.aput_tool_result(ann, "call_1", {"paid": True})
+            self.assertEqual(await saved.aget_thread_owner("t1"), "ann")
+            self.assertIsNone(await saved.aget_tool_result(bob, "call_1"))
+            with self.assertRaisesRegex(StorageError, "belongs to another user"):
+                await saved.aput_tool_result(bob, "call_1", {"paid": False})
+            self.assertEqual(await saved.aget_tool_result(ann, "call_1"), {"paid": True})
+
+        asyncio.run(scene())
+
 
 class Ledgers(unittest.TestCase):
     def test_a_tool_result_is_recorded_and_found_by_its_call_id(self) -> None:

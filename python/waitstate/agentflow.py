@@ -243,14 +243,21 @@ class WaitstateCheckpointer(BaseCheckpointer[AgentState]):  # type: ignore[misc]
 
     async def aget_tool_result(self, config: Config, tool_call_id: str) -> Optional[Dict[str, Any]]:
         """The recorded result of a tool call, so that a graph that resumes does not call the tool again."""
-        found: Optional[Dict[str, Any]] = decode((await self._load(config)).results.get(_tool_key(tool_call_id)))
+        stored = await self._load(config)
+        if self._is_denied(config, stored):
+            return None
+        found: Optional[Dict[str, Any]] = decode(stored.results.get(_tool_key(tool_call_id)))
         return found
 
     async def aput_tool_result(self, config: Config, tool_call_id: str, result: Dict[str, Any]) -> bool:
         """Records the result of a tool call."""
         doc = encode(result, "The result")
-        change = Change(None, {_tool_key(tool_call_id): doc})
-        await self._blocking(lambda: self._threads.save(_key(config), change))
+
+        def edit(stored: Stored) -> Change:
+            self._check_owner(config, stored)
+            return Change(None, {**_first_owner(config, stored), _tool_key(tool_call_id): doc})
+
+        await self._update(config, edit)
         return True
 
     # Cache values
