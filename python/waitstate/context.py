@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Awaitable, Callable, List, Mapping, Optional, TypeVar, Union
+from typing import Any, Awaitable, Callable, Coroutine, Mapping, Optional, TypeVar, Union
 
 from .agent import Agent
-from .context_operations import ContextBase
+from .context_operations import ContextBase, Facts
 from .decision import Answer, Decision
 from .durations import Duration
 from .effects import Operation, run_async, run_sync
@@ -16,11 +16,8 @@ from .step_context import StepContext
 T = TypeVar("T")
 A = TypeVar("A")
 
-#: The values that a decision depends on.
-Facts = Mapping[str, Any]
 
-
-class Context(ContextBase):
+class Context(ContextBase[Decision, Answer, Facts]):
     """The durable operations of a sync agent. Every result is recorded before the agent gets it."""
 
     def _run(self, what: str, operation: Operation[T]) -> T:
@@ -62,85 +59,6 @@ class Context(ContextBase):
         result: T = self._run(f'ctx.tool("{name}")', self._tool(name, args, work, call_id, **options))
         return result
 
-    def approval(
-        self,
-        name: str,
-        *,
-        title: Union[str, Callable[[Facts], str]],
-        approvers: List[str],
-        show: Any = None,
-        quorum: Optional[int] = None,
-        timeout: Optional[Duration] = None,
-        remind_after: Optional[Duration] = None,
-        escalate_to: Optional[List[str]] = None,
-        escalate_after: Optional[Duration] = None,
-        on_timeout: Optional[str] = None,
-        open_groups: Optional[bool] = None,
-        exclude_requester: Optional[bool] = None,
-        editable: Union[bool, Mapping[str, Any], None] = None,
-        facts: Optional[Facts] = None,
-        recheck: Optional[Callable[[], Facts]] = None,
-        same: Optional[Callable[[Facts, Facts], bool]] = None,
-        max_requests: int = 3,
-        key: Optional[str] = None,
-    ) -> Decision:
-        """Requests an approval and suspends the run until it is decided."""
-        options = {
-            "show": show,
-            "quorum": quorum,
-            "timeout": timeout,
-            "remind_after": remind_after,
-            "escalate_to": escalate_to,
-            "escalate_after": escalate_after,
-            "on_timeout": on_timeout,
-            "open_groups": open_groups,
-            "exclude_requester": exclude_requester,
-            "editable": editable,
-            "facts": facts,
-        }
-        operation = self._approval(name, title, approvers, key, recheck, same, max_requests, **options)
-        return self._run(f'ctx.approval("{name}")', operation)
-
-    def ask(
-        self,
-        name: str,
-        *,
-        title: str,
-        approvers: List[str],
-        choices: Optional[List[Any]] = None,
-        multiple: Optional[bool] = None,
-        text: Union[bool, Mapping[str, Any], None] = None,
-        answer_schema: Optional[Mapping[str, Any]] = None,
-        show: Any = None,
-        quorum: Optional[int] = None,
-        timeout: Optional[Duration] = None,
-        remind_after: Optional[Duration] = None,
-        escalate_to: Optional[List[str]] = None,
-        escalate_after: Optional[Duration] = None,
-        on_timeout: Optional[str] = None,
-        open_groups: Optional[bool] = None,
-        exclude_requester: Optional[bool] = None,
-        key: Optional[str] = None,
-    ) -> Answer:
-        """Asks for one of `choices`, a text, or what a JSON Schema describes; suspends the run until it is answered."""
-        options = {
-            "choices": choices,
-            "multiple": multiple,
-            "text": text,
-            "answer_schema": answer_schema,
-            "show": show,
-            "quorum": quorum,
-            "timeout": timeout,
-            "remind_after": remind_after,
-            "escalate_to": escalate_to,
-            "escalate_after": escalate_after,
-            "on_timeout": on_timeout,
-            "open_groups": open_groups,
-            "exclude_requester": exclude_requester,
-        }
-        operation = self._ask(name, title, approvers, key, **options)
-        return self._run(f'ctx.ask("{name}")', operation)
-
     def sleep(self, name: str, duration: Duration) -> None:
         """Waits; for more than a few seconds, the run is suspended and no process runs."""
         self._run(f'ctx.sleep("{name}")', self._sleep(name, duration))
@@ -169,7 +87,9 @@ class Context(ContextBase):
         self._run(f'ctx.checkpoint("{name}")', self._operations.checkpoint(name))
 
 
-class AsyncContext(ContextBase):
+class AsyncContext(
+    ContextBase[Coroutine[Any, Any, Decision], Coroutine[Any, Any, Answer], Union[Facts, Awaitable[Facts]]]
+):
     """The durable operations of an async agent. Every result is recorded before the agent gets it."""
 
     async def _run(self, what: str, operation: Operation[T]) -> T:
@@ -220,85 +140,6 @@ class AsyncContext(ContextBase):
         options = {"retry": retry, "at_most_once": at_most_once, "undo": undo, "model": model, "cache": cache}
         result: T = await self._run(f'ctx.tool("{name}")', self._tool(name, args, work, call_id, **options))
         return result
-
-    async def approval(
-        self,
-        name: str,
-        *,
-        title: Union[str, Callable[[Facts], str]],
-        approvers: List[str],
-        show: Any = None,
-        quorum: Optional[int] = None,
-        timeout: Optional[Duration] = None,
-        remind_after: Optional[Duration] = None,
-        escalate_to: Optional[List[str]] = None,
-        escalate_after: Optional[Duration] = None,
-        on_timeout: Optional[str] = None,
-        open_groups: Optional[bool] = None,
-        exclude_requester: Optional[bool] = None,
-        editable: Union[bool, Mapping[str, Any], None] = None,
-        facts: Optional[Facts] = None,
-        recheck: Optional[Callable[[], Union[Facts, Awaitable[Facts]]]] = None,
-        same: Optional[Callable[[Facts, Facts], bool]] = None,
-        max_requests: int = 3,
-        key: Optional[str] = None,
-    ) -> Decision:
-        """Requests an approval and suspends the run until it is decided."""
-        options = {
-            "show": show,
-            "quorum": quorum,
-            "timeout": timeout,
-            "remind_after": remind_after,
-            "escalate_to": escalate_to,
-            "escalate_after": escalate_after,
-            "on_timeout": on_timeout,
-            "open_groups": open_groups,
-            "exclude_requester": exclude_requester,
-            "editable": editable,
-            "facts": facts,
-        }
-        operation = self._approval(name, title, approvers, key, recheck, same, max_requests, **options)
-        return await self._run(f'ctx.approval("{name}")', operation)
-
-    async def ask(
-        self,
-        name: str,
-        *,
-        title: str,
-        approvers: List[str],
-        choices: Optional[List[Any]] = None,
-        multiple: Optional[bool] = None,
-        text: Union[bool, Mapping[str, Any], None] = None,
-        answer_schema: Optional[Mapping[str, Any]] = None,
-        show: Any = None,
-        quorum: Optional[int] = None,
-        timeout: Optional[Duration] = None,
-        remind_after: Optional[Duration] = None,
-        escalate_to: Optional[List[str]] = None,
-        escalate_after: Optional[Duration] = None,
-        on_timeout: Optional[str] = None,
-        open_groups: Optional[bool] = None,
-        exclude_requester: Optional[bool] = None,
-        key: Optional[str] = None,
-    ) -> Answer:
-        """Asks for one of `choices`, a text, or what a JSON Schema describes; suspends the run until it is answered."""
-        options = {
-            "choices": choices,
-            "multiple": multiple,
-            "text": text,
-            "answer_schema": answer_schema,
-            "show": show,
-            "quorum": quorum,
-            "timeout": timeout,
-            "remind_after": remind_after,
-            "escalate_to": escalate_to,
-            "escalate_after": escalate_after,
-            "on_timeout": on_timeout,
-            "open_groups": open_groups,
-            "exclude_requester": exclude_requester,
-        }
-        operation = self._ask(name, title, approvers, key, **options)
-        return await self._run(f'ctx.ask("{name}")', operation)
 
     async def sleep(self, name: str, duration: Duration) -> None:
         """Waits; for more than a few seconds, the run is suspended and no process runs."""

@@ -6,7 +6,7 @@ import dataclasses
 import random
 import uuid
 from functools import partial
-from typing import Any, Callable, Mapping, Optional, Union
+from typing import Any, Callable, Generic, List, Mapping, Optional, TypeVar, Union
 
 from .agent import Agent
 from .decision import Answer, Decision, to_answer, to_approval_request, to_decision
@@ -18,8 +18,16 @@ from .operations import Operations
 from .step_context import StepContext, call_with
 from .values import as_recorded, decode, encode
 
+#: The values that a decision depends on.
+Facts = Mapping[str, Any]
 
-class ContextBase:
+# What `approval` and `ask` return, and what `recheck` returns: an async context returns coroutines.
+DecisionT = TypeVar("DecisionT")
+AnswerT = TypeVar("AnswerT")
+RecheckT = TypeVar("RecheckT")
+
+
+class ContextBase(Generic[DecisionT, AnswerT, RecheckT]):
     """What sync and async contexts share."""
 
     def __init__(self, operations: Operations) -> None:
@@ -67,6 +75,91 @@ class ContextBase:
     def emit(self, event: Any) -> None:
         """Emits an event of the run, for user interfaces and logs; it is recorded once, with the next checkpoint."""
         self._operations.emit(encode(event, "The event"))
+
+    def _run(self, what: str, operation: Operation[Any]) -> Any:
+        """Runs an operation; an async context returns a coroutine that does so."""
+        raise NotImplementedError
+
+    def approval(
+        self,
+        name: str,
+        *,
+        title: Union[str, Callable[[Facts], str]],
+        approvers: List[str],
+        show: Any = None,
+        quorum: Optional[int] = None,
+        timeout: Optional[Duration] = None,
+        remind_after: Optional[Duration] = None,
+        escalate_to: Optional[List[str]] = None,
+        escalate_after: Optional[Duration] = None,
+        on_timeout: Optional[str] = None,
+        open_groups: Optional[bool] = None,
+        exclude_requester: Optional[bool] = None,
+        editable: Union[bool, Mapping[str, Any], None] = None,
+        facts: Optional[Facts] = None,
+        recheck: Optional[Callable[[], RecheckT]] = None,
+        same: Optional[Callable[[Facts, Facts], bool]] = None,
+        max_requests: int = 3,
+        key: Optional[str] = None,
+    ) -> DecisionT:
+        """Requests an approval and suspends the run until it is decided."""
+        options = {
+            "show": show,
+            "quorum": quorum,
+            "timeout": timeout,
+            "remind_after": remind_after,
+            "escalate_to": escalate_to,
+            "escalate_after": escalate_after,
+            "on_timeout": on_timeout,
+            "open_groups": open_groups,
+            "exclude_requester": exclude_requester,
+            "editable": editable,
+            "facts": facts,
+        }
+        operation = self._approval(name, title, approvers, key, recheck, same, max_requests, **options)
+        returned: DecisionT = self._run(f'ctx.approval("{name}")', operation)
+        return returned
+
+    def ask(
+        self,
+        name: str,
+        *,
+        title: str,
+        approvers: List[str],
+        choices: Optional[List[Any]] = None,
+        multiple: Optional[bool] = None,
+        text: Union[bool, Mapping[str, Any], None] = None,
+        answer_schema: Optional[Mapping[str, Any]] = None,
+        show: Any = None,
+        quorum: Optional[int] = None,
+        timeout: Optional[Duration] = None,
+        remind_after: Optional[Duration] = None,
+        escalate_to: Optional[List[str]] = None,
+        escalate_after: Optional[Duration] = None,
+        on_timeout: Optional[str] = None,
+        open_groups: Optional[bool] = None,
+        exclude_requester: Optional[bool] = None,
+        key: Optional[str] = None,
+    ) -> AnswerT:
+        """Asks for one of `choices`, a text, or what a JSON Schema describes; suspends the run until it is answered."""
+        options = {
+            "choices": choices,
+            "multiple": multiple,
+            "text": text,
+            "answer_schema": answer_schema,
+            "show": show,
+            "quorum": quorum,
+            "timeout": timeout,
+            "remind_after": remind_after,
+            "escalate_to": escalate_to,
+            "escalate_after": escalate_after,
+            "on_timeout": on_timeout,
+            "open_groups": open_groups,
+            "exclude_requester": exclude_requester,
+        }
+        operation = self._ask(name, title, approvers, key, **options)
+        returned: AnswerT = self._run(f'ctx.ask("{name}")', operation)
+        return returned
 
     # The operations; sync and async contexts run them.
 
