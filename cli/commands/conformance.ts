@@ -23,16 +23,18 @@ export interface ConformanceOptions {
 
 /** `waitstate conformance`: tests a server, or a client in another language; exit code 1 if a check fails. */
 export async function conformance(session: Session, options: ConformanceOptions): Promise<ExitCode> {
-  const { url, exec, worker = false, agent } = options;
+  const { url, key, exec, worker = false, agent } = options;
   if (exec !== undefined && (url !== undefined || worker))
     throw new WaitstateError('INVALID_INPUT', '--exec starts a server of its own. Leave out --url and --worker.');
   if (worker && url === undefined)
     throw new WaitstateError('INVALID_INPUT', '--worker needs --url: the server that your worker asks for runs.');
+  if (key !== undefined && url === undefined)
+    throw new WaitstateError('INVALID_INPUT', '--key needs --url: the server that the key is for.');
   const log: Line[] = [];
   const server =
     url === undefined
       ? await temporaryServer(exec, (line) => void log.push(line))
-      : { url, key: options.key, close: async () => {} };
+      : { url, key: key ?? session.terminal.environment.WAITSTATE_KEY, close: async () => {} };
   const api = createApi(server.url, server.key);
   const prefix = `conformance-${randomBytes(4).toString('hex')}`;
   const counts = { passed: 0, failed: 0 };

@@ -183,6 +183,6 @@ function adviceLines(view: RunDetails): readonly Line[] {
   if (signal) return ['', dim(`  waitstate signal ${shellQuote(run)} ${shellQuote(signal.name)} '…'`)];
   if (status !== 'FAILED') return [];
   const reason = explainRetry(view);
-  if (reason !== undefined) return ['', dim(`  A retry would fail again. ${reason}`)];
+  if (reason !== undefined) return ['', dim(`  A retry fails again unless you deploy other code. ${reason}`)];
   return ['', dim(`  waitstate retry ${shellQuote(run)}`)];
 }

@@ -43,7 +43,7 @@ export async function start(
     ...(retention !== undefined && { retention: { milliseconds: retention } }),
   });
   const { run, status, isNew } = started;
-  if (options.wait) return waitForEnd(session, target, started);
+  if (options.wait) return waitForEnd(session, target, agent, started);
   await printResult(session, started, () => [
     isNew
       ? [styled('green', '✓ '), 'Started ', bold(run)]
@@ -58,11 +58,16 @@ export async function start(
 }
 
 /** Waits until a run has ended, shows its progress on standard error, and prints its result or error. */
-async function waitForEnd(session: Session, target: Target, { run, isNew }: StartedRun): Promise<ExitCode> {
+async function waitForEnd(
+  session: Session,
+  target: Target,
+  agent: string,
+  { run, isNew }: StartedRun,
+): Promise<ExitCode> {
   const { terminal, isJson } = session;
   if (!isJson)
     terminal.printErr([styled('green', isNew ? '✓ ' : '= '), isNew ? 'Started ' : 'Waiting for ', bold(run)]);
-  if (isNew) await warnIfNoServer(session, target);
+  if (isNew) await warnIfNoServer(session, target, agent);
   const describe = createDescriber();
   for await (const events of followRun(target, run, { follow: true }))
     if (!isJson) terminal.printErr(...events.flatMap((event) => describe(event, terminal.now())));
@@ -70,7 +75,7 @@ async function waitForEnd(session: Session, target: Target, { run, isNew }: Star
   const { message } = error ?? {};
   await printVerbatim(session, { run, status, isNew, ...omitUndefined({ result, error }) }, () =>
     status === 'SUCCEEDED'
-      ? [JSON.stringify(result ?? null, undefined, 2)].join('').split('\n')
+      ? JSON.stringify(result ?? null, undefined, 2).split('\n')
       : [[statusText(status), message === undefined ? '' : `  ${message}`]],
   );
   return status === 'SUCCEEDED' ? EXIT.ok : EXIT.failed;

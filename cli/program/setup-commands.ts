@@ -1,5 +1,4 @@
 import { Argument, type Command } from 'commander';
-import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { Shell } from '../commands/completion.ts';
 import type { ConformanceOptions } from '../commands/conformance.ts';
 import type { ConsoleOptions } from '../commands/console.ts';
@@ -69,23 +68,20 @@ export function addSetupCommands(program: Command, runInSession: RunInSession): 
   withExamples(
     add(
       'conformance',
-      'test a server, or a client in another language, with the protocol for agents in other languages: without options, the client and the server of this package',
+      "test a client in another language, or a server, against the JSON protocol. Without options, it tests this package's own server and reference client.",
     )
       .summary('test a client in another language, or a server')
       .option('--exec <command>', 'the command of your agent; it runs on a temporary server')
       .option('--url <url>', 'the server to test')
       .option('--key <key>', 'the key of the server, sent as a bearer token (default: WAITSTATE_KEY)')
-      .option('--worker', 'your own worker, which asks the server for runs, executes the agent')
+      .option('--worker', 'test your own worker, which must already be running and claim runs from --url')
       .option('--agent <name>', 'the name of the agent that executes the scripts', 'conformance')
       .option('--json', 'print JSON Lines'),
     'waitstate conformance --exec "python agent.py"',
     'waitstate conformance --url http://127.0.0.1:4180 --key "$WAITSTATE_KEY"',
   ).action((options: ConformanceOptions) =>
     runInSession(options, async (session) =>
-      (await import('../commands/conformance.ts')).conformance(session, {
-        ...options,
-        ...omitUndefined({ key: options.key ?? session.terminal.environment.WAITSTATE_KEY }),
-      }),
+      (await import('../commands/conformance.ts')).conformance(session, options),
     ),
   );
 

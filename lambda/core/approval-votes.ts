@@ -178,7 +178,7 @@ const verbOf = ({ question }: ApprovalMeta, answer: VoteAnswer): string =>
 const votedAlready = (meta: ApprovalMeta, vote: Vote): WaitstateError =>
   new WaitstateError(
     'APPROVAL_DECIDED',
-    `${meta.question ? 'Question' : 'Approval'} "${meta.name}": ${voterName(vote)} ${verbOf(meta, vote.answer)}${atTime(vote.at)}. One person has one vote, also when they answer for others. Nothing was changed.`,
+    `${meta.question ? 'Question' : 'Approval'} "${meta.name}": ${voterName(vote)} ${verbOf(meta, vote.answer)}${atTime(vote.at)}. One person has one vote, even when they answer for others. Nothing was changed.`,
   );
 
 function approvalDecided(meta: ApprovalMeta, earlierVote: Vote | undefined): WaitstateError {

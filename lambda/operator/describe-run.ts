@@ -9,10 +9,16 @@ export function describeRefusal({ outcome }: Pick<RunSummary, 'outcome'>): strin
   return describeDecision(status, by);
 }
 
-const DECISION_WORDS: Readonly<Record<string, string>> = { CHANGED: 'approved, but the facts kept changing' };
+/** What people did, and what followed, of decisions that did not hold. */
+const WORDS: Readonly<Record<string, readonly [did: string, then: string]>> = {
+  CHANGED: ['approved', ', then changed again'],
+  NOT_ACCEPTED: ['answered', ', but not accepted'],
+};
 
-const describeDecision = (status: string, by: readonly string[]): string =>
-  `${DECISION_WORDS[status] ?? status.toLowerCase()}${by.length > 0 ? ` by ${by.join(', ')}` : ''}`;
+function describeDecision(status: string, by: readonly string[]): string {
+  const [did, then] = WORDS[status] ?? [status.toLowerCase(), ''];
+  return `${did}${by.length > 0 ? ` by ${by.join(', ')}` : ''}${then}`;
+}
 
 /**
  * What came of a run, or what it waits for or did last, in a line: what people decided, then the result; or the code,

@@ -25,7 +25,7 @@ const expectText = (page: Page, words: RegExp) => expect.poll(() => textOf(page)
 describe('a new user', () => {
   it('starts the travel agent, approves, approves the changed fare again, and gets a ticket', async () => {
     const page = await scene.open('/', TALL);
-    await expectText(page, /No pending approvals/);
+    await expectText(page, /No pending requests/);
     await follow(page, 'Start a run');
     await follow(page, 'travel');
     await page.getByLabel('Id (optional)').fill('trip-tokyo');

@@ -11,11 +11,17 @@ describe('waitstate conformance', () => {
   });
 
   it('refuses options that exclude each other', async () => {
-    for (const args of [['--exec', 'x', '--url', 'http://127.0.0.1:9'], ['--exec', 'x', '--worker'], ['--worker']]) {
+    for (const args of [
+      ['--exec', 'x', '--url', 'http://127.0.0.1:9'],
+      ['--exec', 'x', '--worker'],
+      ['--worker'],
+      ['--key', 'k'],
+      ['--exec', 'x', '--key', 'k'],
+    ]) {
       const refused = await run(['conformance', ...args]);
       expect([refused.code, refused.err]).toEqual([
         2,
-        expect.stringMatching(/--exec starts a server|--worker needs --url/),
+        expect.stringMatching(/--exec starts a server|--(worker|key) needs --url/),
       ]);
     }
   });

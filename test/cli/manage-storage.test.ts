@@ -327,7 +327,7 @@ describe('waitstate shred', () => {
     await store.save({ run: 'secret', step: 'think', state: { a: 1 } });
     await checkpointStore<object>({ folder }).save({ run: 'open', state: {} });
     const command = runIn(folder);
-    expect((await command(['shred', 'secret'])).err).toContain('Pass --yes to confirm.');
+    expect((await command(['shred', 'secret'])).err).toMatch(/not even from a backup.*Pass --yes to confirm\./s);
     expect((await command(['shred', 'open', '--yes', '--json'])).error().code).toBe('RUN_NOT_ENCRYPTED');
     expect((await command(['shred', 'secret', '--yes', '--json'])).json()).toEqual([{ run: 'secret', shredded: true }]);
     await expect(checkpointStore<object>({ folder, keys }).load('secret')).rejects.toMatchObject({

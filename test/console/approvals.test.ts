@@ -301,7 +301,7 @@ describe('a caller of an approval page', () => {
     const list = async (path: string, fields: Parameters<typeof caller>[0]) =>
       textOf((await get(path, caller(fields))).page);
     expect(await list('/console/inbox', { person: 'user:bob', roles: ['approver'] })).toContain('Book for 1200?');
-    expect(await list('/console/inbox', { person: 'user:ann', roles: ['approver'] })).toContain('No pending approvals');
+    expect(await list('/console/inbox', { person: 'user:ann', roles: ['approver'] })).toContain('No pending requests');
     expect(await list('/console/inbox', { person: 'user:ann', roles: ['operator'] })).toContain('Book for 1200?');
     expect(await list('/console/inbox?as=user:bob', { decidesForOthers: true })).toContain('Book for 1200?');
   });

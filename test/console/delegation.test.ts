@@ -39,7 +39,7 @@ describe('a delegate in the console', () => {
     expect(after).toMatch(/user:cho for user:ann\s+Approved/);
     expect(after).toContain('Not voted yet: user:bob');
     expect(textOf((await get(PATH, ann)).page)).toContain('user:cho approved this for you');
-    expect(textOf((await get(PATHS.inbox, ann)).page)).toContain('No pending approvals');
+    expect(textOf((await get(PATHS.inbox, ann)).page)).toContain('No pending requests');
   });
 
   it('is refused if the delegation ended after the page was loaded', async () => {

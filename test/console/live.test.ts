@@ -205,12 +205,12 @@ describe('an open inbox', () => {
     await scene.start({ asks: true }, { id: 'new' });
     const { page } = await scene.get(live);
     expect(page).toContain(PATHS.approval('new', 'go'));
-    expect(textOf(page)).toContain('Pending approvals: 11.');
+    expect(textOf(page)).toContain('Pending requests: 11.');
     expect((await scene.get(liveOf(page))).status).toBe(204);
     await scene.skip({ minutes: 1 });
     await scene.run('run-3').decide({ approval: 'go', by: 'user:ann', answer: 'approve' });
     const updated = await scene.get(liveOf(page));
     expect(updated.page).not.toContain(PATHS.approval('run-3', 'go'));
-    expect(textOf(updated.page)).toContain('Pending approvals: 10.');
+    expect(textOf(updated.page)).toContain('Pending requests: 10.');
   });
 });

@@ -91,7 +91,9 @@ describe('a question in the console', () => {
       /You answered this Your answer is recorded\. 1 more equal answer needed/,
     );
     const { page } = await get(PATH, BOB);
-    expect(textOf(page)).toMatch(/user:ann answered Window seat Another person must give the same answer/);
+    expect(textOf(page)).toMatch(
+      /user:ann answered Window seat 1 more equal answer needed\. If you give a different answer/,
+    );
     expect(submittedFields(page).value).toBe('0');
     expect(textOf((await get(PATHS.inbox, BOB)).page)).toMatch(/user:ann answered: Window seat .*Equal answers 1 of 2/);
     // Bob had opened the page before Ann answered.

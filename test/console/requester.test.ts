@@ -28,7 +28,7 @@ describe('an approval that excludes the requester, in the console', () => {
     expect(page).not.toContain('name="answer"');
     expect(textOf(page)).toContain('You requested this run, so another approver must decide.');
     expect(textOf(page)).toContain('Run requested by user:ann');
-    expect(textOf((await get(PATHS.inbox, ann)).page)).toContain('No pending approvals');
+    expect(textOf((await get(PATHS.inbox, ann)).page)).toContain('No pending requests');
     const forced = await post(PATH, { answer: 'approve' }, ann);
     expect([forced.status, textOf(forced.page)]).toEqual([403, expect.stringContaining('requested the run')]);
   });

@@ -66,7 +66,7 @@ describe('the list of runs', () => {
     const { get } = consoleScene(jobs);
     expect(textOf((await get('/console/runs')).page)).toContain('No runs yet');
     expect(textOf((await get('/console/runs?agent=x')).page)).toContain('No matching runs');
-    expect(textOf((await get('/console/inbox')).page)).toContain('No pending approvals');
+    expect(textOf((await get('/console/inbox')).page)).toContain('No pending requests');
   });
 
   it('shows counts by status, up to a thousand', () => {

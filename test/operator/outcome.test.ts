@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { localKeys } from '../../lambda/checkpoints.ts';
 import { oneLine } from '../../lambda/core/one-line.ts';
 import { agent, FatalError } from '../../lambda/index.ts';
@@ -63,6 +64,32 @@ describe('a list of runs', () => {
     await world.run('no').reject('seat');
     expect(await lineOf(world, 'yes')).toBe('answered by user:ann · 12A');
     expect(await lineOf(world, 'no')).toBe('declined by user:ann');
+  });
+
+  it('says that a decision did not hold, or that an answer was not accepted', async () => {
+    const approvers = ['user:ann'] as const;
+    let price = 0;
+    const checks = agent({
+      name: 'checks',
+      run: (ctx) =>
+        ctx.approval('buy', {
+          title: 'Buy?',
+          approvers,
+          facts: { price },
+          recheck: () => ({ price: ++price }),
+          maxRequests: 1,
+        }),
+    });
+    const even = z.object({ count: z.int().refine((count) => count % 2 === 0, 'must be even') });
+    const asks = agent({
+      name: 'asks',
+      run: (ctx) => ctx.ask('count', { title: 'How many?', approvers, answer: even, maxRequests: 1 }),
+    });
+    const [bought, counted] = [testAgents(checks), testAgents(asks)];
+    await (await bought.start(undefined, { id: 'run' })).approve('buy');
+    await (await counted.start(undefined, { id: 'run' })).answer('count', { count: 3 });
+    expect(await lineOf(bought, 'run')).toMatch(/^approved by user:ann, then changed again · /);
+    expect(await lineOf(counted, 'run')).toMatch(/^answered by user:ann, but not accepted · /);
   });
 
   it('forgets the outcome when a run is retried', async () => {

@@ -10,7 +10,7 @@ export async function shred(session: Session, run: string, { yes }: RemovalOptio
   await operator.history(run, { newestFirst: true, limit: 1 });
   await confirm(
     session,
-    `The key of run "${run}" will be destroyed. Nobody can read its content again, also in backups. Its history stays.`,
+    `The key of run "${run}" will be destroyed. Nobody will be able to read its content again, not even from a backup. Its history stays.`,
     yes,
   );
   await store.shred(run);

@@ -93,7 +93,10 @@ async function describeCommand(
   if (agents || processes.isClosed) return { command, agents: agents ?? [] };
   const ended = exit.code === 0 ? 'described no agents' : describeCrash(exit, loadTimeoutMs);
   log.server(
-    styled('yellow', `"${command}" ${ended} when asked for its agents, so it runs every agent that no file defines.`),
+    styled(
+      'yellow',
+      `"${command}" ${ended} when asked for its agents, so it runs every agent that no file, other command or worker runs.`,
+    ),
   );
   for (const line of lines.slice(-MAX_LINES_SHOWN)) log.detail(bold('│ '), line);
   return { command, agents: undefined };

@@ -79,10 +79,14 @@ function waitText({ kind, name, until }: Wait, now: number): string {
   return kind === 'retry' ? `a retry of "${name}"${left}` : `timer "${name}"${left}`;
 }
 
-/** Describes how a process ended that sent no report. */
-export function describeCrash({ code, signal, killedFor }: ProcessExit, patienceMs: number): string {
+/** Describes how a process ended that sent no report, and what it did if it was killed at its time limit. */
+export function describeCrash(
+  { code, signal, killedFor }: ProcessExit,
+  patienceMs: number,
+  overran = 'took too long',
+): string {
   if (killedFor === 'heartbeat') return `did not respond for ${formatDuration(patienceMs)} and was killed`;
-  if (killedFor === 'timeout') return 'exceeded the time limit of an invocation and was killed';
+  if (killedFor === 'timeout') return `${overran} and was killed`;
   if (signal !== null) return `was killed (${signal})`;
   if (code === 0) return 'exited before the run suspended or ended';
   return code === null ? 'could not be started' : `exited with code ${code}`;

@@ -22,7 +22,7 @@ export interface AgentLinesOptions {
 }
 
 const NO_FILES_NAMED =
-  'No agents: name your agent files, such as "waitstate dev ./agents/*.ts", or start a worker in another language.';
+  'No agents: name your agent files, such as "waitstate dev ./agents/*.ts". In another language, name a command, such as --exec "python agent.py", or start a worker.';
 const noAgentLoads = (isWatching: boolean): string =>
   `No agents loaded. Fix the errors above${isWatching ? '; the files are reloaded when they change.' : ', then start again.'}`;
 

@@ -71,7 +71,7 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
   function logCrash({ tenant, run }: Delivery, pid: number | undefined, exit: ProcessExit): NextAction {
     if (processes.isClosed) log.run(run, styled('yellow', 'interrupted; resumes at the next start'));
     else {
-      const crash = describeCrash(exit, timing.heartbeatTimeoutMs);
+      const crash = describeCrash(exit, timing.heartbeatTimeoutMs, 'exceeded the time limit of an invocation');
       runEnds.rememberCrash(tenant, run, crash);
       log.run(run, styled('red', `pid ${pid} ${crash}`));
     }

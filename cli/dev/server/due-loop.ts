@@ -61,7 +61,7 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
     const found = files.find(agent);
     const isRunHere = runsHere(agent);
     if (!isRunHere && !unknown.has(agent))
-      log.run(run, styled('yellow', `waits: no agent file defines agent "${agent}", and no worker runs it`));
+      log.run(run, styled('yellow', `waits: no agent file, command or worker runs agent "${agent}"`));
     if (isRunHere) unknown.delete(agent);
     else unknown.add(agent);
     if (found?.problem) logUnloadable(delivery);

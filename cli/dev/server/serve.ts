@@ -7,8 +7,8 @@ import type { KnownAgent } from '../../../lambda/http/app-options.ts';
 import { HttpError } from '../../../lambda/http/problem.ts';
 import { createOperator } from '../../../lambda/operator/create-operator.ts';
 import { embeddedStorage } from '../../../lambda/storage/embedded/embedded-storage.ts';
-import type { Line } from '../../terminal/line.ts';
-import { checkFiles, findFiles } from '../agents/find-files.ts';
+import { type Line, styled } from '../../terminal/line.ts';
+import { describeTests, findFiles } from '../agents/find-files.ts';
 import { createDevLog } from '../log/dev-log.ts';
 import { DEFAULT_TIMING, type Timing } from '../processes/timing.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
@@ -65,8 +65,7 @@ export interface LocalServer {
 export async function serve(options: ServeOptions): Promise<LocalServer> {
   const { tenant = 'default', print, watch = true } = options;
   const folder = resolve(options.folder ?? '.waitstate');
-  const files = findFiles(options.files, process.cwd());
-  checkFiles(files, options.files);
+  const { files, tests } = findFiles(options.files, process.cwd());
   const { key, port: lastPort } = await loadServerFile(folder);
   const storage = embeddedStorage({ folder });
   const opened: { lock?: FolderLock; server?: Server; agents?: LocalRuntime } = {};
@@ -84,13 +83,15 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
     const port = await listen(server, options.port, lastPort);
     opened.server = server;
     const url = `http://${LOOPBACK}:${port}`;
+    const log = createDevLog(print);
+    if (tests.length > 0) log.server(styled('yellow', `Ignored: ${describeTests(tests)}`));
     const agents = createLocalRuntime({
       storage,
       folder,
       tenant,
       files,
       url,
-      log: createDevLog(print),
+      log,
       environment: environmentFor(folder, url),
       commands: options.commands ?? [],
       commandEnvironment: { WAITSTATE_URL: url, WAITSTATE_KEY: key, ...UNBUFFERED },

@@ -28,7 +28,7 @@ const summary = {
       decision: z.array(z.string()).optional().describe('The status of the last approval, and who decided it'),
     })
     .optional()
-    .describe('What came of a run that has ended'),
+    .describe('The outcome of a run that has ended'),
   parkedReason: z.string().optional().describe('Why it cannot resume with the deployed code'),
   retention: Duration.optional(),
   encrypted: z.boolean(),

@@ -74,10 +74,3 @@ const isThere = (doc: Doc | undefined): doc is Doc =>
   doc !== undefined && specialOf(doc) !== 'undefined' && !(isFields(doc) && Object.keys(doc).length === 0);
 
 const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' : `${n}th`);
-
-/** How many approvals or equal answers are still missing, in words. */
-export const remainingApprovals = (approval: ApprovalDocument): string =>
-  pluralize(
-    Math.max(0, approval.quorum - approvalCount(approval)),
-    isQuestion(approval) ? 'more equal answer' : 'more approval',
-  );

@@ -4,6 +4,7 @@ import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { type Html, html } from '../markup.ts';
 import { plainText, revealHidden, userText } from '../text.ts';
+import { remainingApprovals } from './people.ts';
 import { type RequestPlace, section } from './section.ts';
 import { fullAnswer, isQuestion } from './words.ts';
 
@@ -57,7 +58,7 @@ export function proposedChanges({ proposal, facts, show, status }: ApprovalDocum
 
 /** The newest answer to a question that still needs an equal one; empty if there is none. */
 export function givenAnswer(approval: ApprovalDocument, place: RequestPlace): Html {
-  const { answer, status } = approval;
+  const { answer, status, votes } = approval;
   const shown =
     answer &&
     status === 'PENDING' &&
@@ -66,9 +67,9 @@ export function givenAnswer(approval: ApprovalDocument, place: RequestPlace): Ht
       { id: 'proposal', className: 'notice wait' },
       html`${userText(voterName(answer))} answered`,
       fullAnswer(approval, answer.value),
-      html`<p>Another person must give the same answer. If you give a different one, the others are asked again.</p>`,
+      html`<p>${remainingApprovals(approval)} needed. If you give a different answer, only equal answers to yours count.</p>`,
     );
-  return html`<div data-key="proposal${place.suffix}" data-rev="${status} ${answer?.at.getTime()}">${shown}</div>`;
+  return html`<div data-key="proposal${place.suffix}" data-rev="${status} ${answer?.at.getTime()} ${votes.length}">${shown}</div>`;
 }
 
 /** Compares the fields of edits with the fields of the same names that the request shows. */

@@ -42,7 +42,7 @@ export function inboxPage(view: InboxView): Html {
     live: liveUrl(view),
     body: html`<header class="head"><div>
 <h1>Inbox</h1>
-<p class="lead">${person === undefined ? 'All pending approvals' : html`Pending approvals for ${userText(person)}`}, oldest first</p>
+<p class="lead">${person === undefined ? 'All pending requests' : html`Pending requests for ${userText(person)}`}, oldest first</p>
 </div><p class="actions"><a class="button" href="${PATHS.away}${queryString({ as: caller.decidesForOthers ? person : undefined })}">Away</a></p></header>
 ${problem && problemNotice(problem)}
 ${views(view)}
@@ -53,7 +53,7 @@ ${list(view)}`,
 
 /** The list alone, to update an open page. */
 export const inboxChanges = (view: InboxView): Html =>
-  fragment(liveUrl(view), `Pending approvals: ${view.approvals.length}.`, list(view));
+  fragment(liveUrl(view), `Pending requests: ${view.approvals.length}.`, list(view));
 
 const liveUrl = ({ person, groups, since }: InboxView): string =>
   `${PATHS.inbox}/changes${queryString({ as: person ?? EVERYBODY, groups: groups.join(','), since: since.getTime() })}`;
@@ -115,6 +115,6 @@ ${as !== undefined && html`<input type="hidden" name="as" value="${as}">`}
 }
 
 const empty = (caller: Caller): Html =>
-  html`<section class="card empty"><h2>No pending approvals</h2>
+  html`<section class="card empty"><h2>No pending requests</h2>
 <p>Requests that agents make with <code>ctx.approval</code> and <code>ctx.ask</code> appear here automatically.</p>
 ${hasRole(caller, OPERATE_ROLES) && html`<p class="actions"><a class="button" href="${PATHS.start}">Start a run</a><a class="button" href="${PATHS.runs}">View runs</a></p>`}</section>`;

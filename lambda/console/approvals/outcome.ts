@@ -6,9 +6,8 @@ import { notice } from '../notice.ts';
 import { statusBadge } from '../status-badge.ts';
 import { plainText, revealHidden, userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';
-import { remainingApprovals } from './approval-details.ts';
 import { followUpSummary, rejectedEdits } from './changed-facts.ts';
-import { nameList, ownVote } from './people.ts';
+import { nameList, ownVote, remainingApprovals } from './people.ts';
 import { fullAnswer, isQuestion, votedVerb } from './words.ts';
 
 export interface OutcomeOptions {

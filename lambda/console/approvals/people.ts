@@ -3,6 +3,7 @@ import { votersOf } from '../../core/approval-votes.ts';
 import { isExcluded } from '../../core/requester.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
+import { pluralize } from '../document/show-options.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';
 import { badge } from '../status-badge.ts';
 import { revealHidden, userText } from '../text.ts';
@@ -61,6 +62,13 @@ export const ownVote = ({ votes }: Pick<ApprovalDocument, 'votes'>, person: stri
 /** How many people approved what is decided on now. */
 export const approvalCount = ({ votes }: Pick<ApprovalDocument, 'votes'>): number =>
   votes.filter(({ answer, counts }) => counts && answer === 'approve').length;
+
+/** How many approvals or equal answers are still missing, in words. */
+export const remainingApprovals = (approval: ApprovalDocument): string =>
+  pluralize(
+    Math.max(0, approval.quorum - approvalCount(approval)),
+    isQuestion(approval) ? 'more equal answer' : 'more approval',
+  );
 
 /** Names, separated by commas. */
 export const nameList = (names: readonly string[]): readonly HtmlValue[] =>

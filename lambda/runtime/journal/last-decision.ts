@@ -1,9 +1,13 @@
 import type { RunOutcome } from '../../checkpoints/engine.ts';
 import type { Entry } from './entries.ts';
 
-const QUESTION_STATUSES: Readonly<Record<string, string>> = { APPROVED: 'ANSWERED', REJECTED: 'DECLINED' };
+const QUESTION_STATUSES: Readonly<Record<string, string>> = {
+  APPROVED: 'ANSWERED',
+  REJECTED: 'DECLINED',
+  CHANGED: 'NOT_ACCEPTED',
+};
 
-/** The last decision of people in a journal: its status, and who decided. Questions are ANSWERED or DECLINED. */
+/** The last decision of people in a journal: its status, and who decided. Questions have statuses of their own. */
 export function lastDecision(entries: Iterable<readonly [id: string, entry: Entry]>): RunOutcome['decision'] {
   let last: { readonly seq: number; readonly decision: RunOutcome['decision'] } | undefined;
   for (const [, entry] of entries) {

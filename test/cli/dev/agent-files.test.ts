@@ -158,13 +158,29 @@ describe('an agent file', () => {
 
   it('is not a test, which the same pattern matches', async () => {
     const project = projectOf({ 'a.ts': '', 'a.test.ts': '', 'b.spec.mts': '' });
-    const names = (given: readonly string[]) => findFiles(given, project.path).map((file) => basename(file));
-    expect(names(['*.ts', '*.mts'])).toEqual(['a.ts']);
-    expect(names(['a.ts', 'a.test.ts', 'b.spec.mts'])).toEqual(['a.ts']);
+    const find = (...given: readonly string[]) => {
+      const { files, tests } = findFiles(given, project.path);
+      return { files: files.map((file) => basename(file)), tests };
+    };
+    expect(find('*.ts', '*.mts')).toEqual({ files: ['a.ts'], tests: [] });
+    const named = ['a.test.ts', 'b.spec.mts'];
+    expect(find('a.ts', ...named)).toEqual({ files: ['a.ts'], tests: named });
+    expect(() => find(...named)).toThrow('a.test.ts and b.spec.mts are tests, not agents. Name your agent files');
+    expect(() => find('*.test.ts')).toThrow('*.test.ts matches only tests. Name your agent files');
+    expect(() => find('*.test.ts', '*.mts')).toThrow('*.test.ts and *.mts match only tests.');
     const given = [project.file('a.test.ts')];
     await expect(serve({ files: given, folder: project.file('.waitstate'), print: () => {} })).rejects.toThrow(
       /a\.test\.ts is a test, not an agent\. Name your agent files/,
     );
+    const printed: string[] = [];
+    const server = await serve({
+      files: [project.file('a.ts'), ...given],
+      folder: project.file('.waitstate'),
+      watch: false,
+      print: (line) => void printed.push(JSON.stringify(line)),
+    });
+    await server.stop();
+    expect(printed.join(' ')).toMatch(/Ignored: \S+a\.test\.ts is a test, not an agent\./);
   });
 });
 

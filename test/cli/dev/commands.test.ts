@@ -76,7 +76,9 @@ describe('a command that runs agents in another language', () => {
     });
     const server = serverOf(project, ['file.ts'], { commands: [command(project)] });
     await server.ready();
-    await server.waitForLine(/agent\.mjs"" exited with code 1 when asked for its agents, so it runs every agent/);
+    await server.waitForLine(
+      /agent\.mjs"" exited with code 1 when asked for its agents, so it runs every agent that no file, other command or worker runs\./,
+    );
     await server.waitForLine(/│ TypeError: Cannot destructure property 'version'/);
     const [own, other] = [await server.start('own'), await server.start('any name')];
     expect(await server.becomes(own, 'SUCCEEDED')).toMatchObject({ result: 'of the file' });

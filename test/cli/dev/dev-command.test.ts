@@ -153,7 +153,7 @@ describe('waitstate dev', () => {
 
   it('starts without agents, and says how to name them', async () => {
     const server = dev(projectOf());
-    await printed(server, 'No agents: name your agent files');
+    expect(await printed(server, 'No agents: name your agent files')).toContain('--exec "python agent.py"');
     interrupt(server);
     await server.exited;
     expect(server.child.exitCode).toBe(0);

@@ -223,7 +223,7 @@ describe('the local server at its start', () => {
     await server.ready();
     // Runs of unknown agents do not block others.
     await server.becomes('behind', 'WAITING_FOR_APPROVAL');
-    expect(server.log).toMatch(/l1 +waits: no agent file defines agent "lost", and no worker runs it/);
+    expect(server.log).toMatch(/l1 +waits: no agent file, command or worker runs agent "lost"/);
     expect(server.lines.filter((line) => line.includes('agent "lost"'))).toHaveLength(1);
     expect(await server.callApi('/api/runs/l2')).toMatchObject({ status: 'READY', deliveries: 0 });
   });

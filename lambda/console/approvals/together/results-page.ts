@@ -11,8 +11,7 @@ import { page } from '../../page.ts';
 import { PATHS, queryString } from '../../paths.ts';
 import { badge, statusBadge } from '../../status-badge.ts';
 import { userText } from '../../text.ts';
-import { remainingApprovals } from '../approval-details.ts';
-import { nameList, ownVote } from '../people.ts';
+import { nameList, ownVote, remainingApprovals } from '../people.ts';
 import { toListValue } from './selection.ts';
 
 type Result = DecideAllResult<ApprovalDocument>;
