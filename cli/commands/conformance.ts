@@ -115,13 +115,15 @@ async function temporaryServer(exec: string | undefined, print: (line: Line) => 
   const folder = mkdtempSync(join(tmpdir(), 'waitstate-conformance-'));
   const commands = exec === undefined ? [] : [exec];
   const server = await serve({ files: [], commands, folder, port: 0, watch: false, print });
-  await server.ready;
-  return {
-    url: server.url,
-    key: server.key,
-    async close() {
-      await server.stop();
-      rmSync(folder, { recursive: true, force: true });
-    },
+  const close = async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
   };
+  try {
+    await server.ready;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { url: server.url, key: server.key, close };
 }

@@ -15,7 +15,7 @@ import type { ProblemSummary } from './notice.ts';
 import { plainText } from './text.ts';
 
 /** The options of the application that the console uses. */
-export type ConsoleOptions = Pick<AppOptions, 'agents' | 'runtime' | 'telemetry'>;
+export type ConsoleOptions = Pick<AppOptions, 'agents' | 'startsAnyAgent' | 'runtime' | 'telemetry'>;
 
 /** The Hono context of a console request. */
 export type ConsoleContext = Context<ApiEnv>;

@@ -8,6 +8,15 @@ export const agentsForTenant = (known: readonly KnownAgent[], tenant: string): r
     .filter(({ tenants }) => tenants?.includes(tenant) ?? true)
     .map(({ name, example, description }) => ({ name, ...omitUndefined({ example, description }) }));
 
+/** The names of the only agents that run here; empty if others may run here too. */
+export async function knownAgentNames(
+  { agents, startsAnyAgent }: Pick<AppOptions, 'agents' | 'startsAnyAgent'>,
+  tenant: string,
+): Promise<readonly string[]> {
+  const known = (await agents?.()) ?? [];
+  return startsAnyAgent?.() ? [] : agentsForTenant(known, tenant).map(({ name }) => name);
+}
+
 /** Throws `AGENT_NOT_FOUND` for an agent that is not among the known ones; without known agents, any name passes. */
 export async function checkAgent(
   { agents, startsAnyAgent }: Pick<AppOptions, 'agents' | 'startsAnyAgent'>,

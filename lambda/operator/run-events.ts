@@ -52,6 +52,8 @@ export interface RunEventsPage {
   readonly cursor: string;
   /** The status of the run now; a run can become ready without a new checkpoint. */
   readonly status: Status;
+  /** Whether more events are stored; `status` is then later than the events of this page. */
+  readonly hasMore: boolean;
   /** Whether the run has ended and there are no more events. It can be opened again by a retry or a rewind. */
   readonly hasEnded: boolean;
 }
@@ -100,6 +102,7 @@ export async function loadRunEvents(at: RunContext, query: RunEventsQuery): Prom
       outputKey: output?.lastKey ?? position.outputKey,
     }),
     status: head.meta.status,
+    hasMore,
     hasEnded: hasEnded(head.meta.status) && !hasMore,
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodePathId } from '../../lambda/http/path-id.ts';
+import { startRun } from '../../lambda/runtime/control/start-run.ts';
 import { describeOnEachStorage } from '../runtime/storages.ts';
 import { apiScene, caller } from './scene.ts';
 
@@ -292,6 +293,17 @@ describe('an unknown agent', () => {
     expect(refused.json.detail).toContain('trips');
     expect((await known.callApi('/api/agents')).json).toEqual({ agents: [{ name: 'trips', example: { budget: 1 } }] });
     expect((await apiScene().callApi('/api/runs', { json: { agent: 'tripz' } })).status).toBe(201);
+  });
+
+  it('is the reason why a run waits, unless any agent may run here', async () => {
+    for (const startsAny of [false, true]) {
+      const agents = async () => [{ name: 'trips' }];
+      const { callApi, trips } = apiScene(undefined, {}, { agents, startsAnyAgent: () => startsAny });
+      await startRun(trips.runtime, { agent: 'quotes', input: null, id: 'x' });
+      const { ready } = (await callApi('/api/runs/x')).json;
+      expect((ready as { reason: string }).reason).toBe(startsAny ? 'queued' : 'unknown agent');
+      expect((await callApi('/api/agents')).json.startsAnyAgent).toBe(startsAny || undefined);
+    }
   });
 });
 

@@ -70,6 +70,24 @@ describe('waitstate logs', () => {
   });
 });
 
+describe('the status of a run', () => {
+  it('comes after all stored events, however many pages they take', async () => {
+    const folder = freshFolder();
+    const long = agent({
+      name: 'long',
+      async run(ctx) {
+        for (let i = 0; i < 120; i++) await ctx.step(`step ${i}`, () => i);
+      },
+    });
+    await testAgents(long, { storage: embeddedStorage({ folder }) }).start(null, { id: 'long' });
+    for (const options of [[], ['--follow']]) {
+      const events = (await runIn(folder)(['logs', 'long', '--json', ...options])).json();
+      expect(events.filter(({ type }) => type === 'checkpoint').length).toBeGreaterThan(120);
+      expect(events.flatMap(({ type }, i) => (type === 'status' ? i : []))).toEqual([events.length - 1]);
+    }
+  });
+});
+
 describe('waitstate watch', () => {
   it('draws the run again until it ends, and its exit code says whether it succeeded', async () => {
     const { command, start } = await scene();

@@ -30,16 +30,15 @@ export async function* followRun(
   let idle = 0;
   for (;;) {
     const page = await operator.events(run, { after: cursor, includeOutput: follow });
-    const hasChanged = page.status !== status;
+    const isLast = !page.hasMore || page.events.length === 0;
+    // The status is that of now, so it comes after the last stored event.
+    const hasChanged = isLast && page.status !== status;
     const isNew = page.events.length > 0 || hasChanged;
-    // The status is that of now, so it comes after the last event.
-    const isLast = page.cursor === cursor || page.events.length === 0 || page.hasEnded;
-    if (isNew)
-      yield hasChanged && (follow || isLast) ? [...page.events, { type: 'status', status: page.status }] : page.events;
-    if (follow || isLast) status = page.status;
+    if (isNew) yield hasChanged ? [...page.events, { type: 'status', status: page.status }] : page.events;
+    if (hasChanged) status = page.status;
     if (page.hasEnded || (!follow && isLast)) return;
     cursor = page.cursor;
     idle = isNew ? 0 : idle + 1;
-    if (follow) await wait(Math.min(POLL_MS[resolved.kind] * 1.3 ** idle, MAX_IDLE_MS));
+    if (isLast) await wait(Math.min(POLL_MS[resolved.kind] * 1.3 ** idle, MAX_IDLE_MS));
   }
 }

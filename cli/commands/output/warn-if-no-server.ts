@@ -33,15 +33,20 @@ export async function warnIfNoServer(
 
 const TIMEOUT_MS = 2_000;
 
-/** The names of the agents that a server has; undefined if it does not respond. */
+interface AgentsResponse {
+  readonly agents?: readonly { readonly name: string }[];
+  readonly startsAnyAgent?: boolean;
+}
+
+/** The names of the only agents that a server has; undefined if it runs any agent, or does not respond. */
 async function fetchAgentNames({ url, key }: RunningServer): Promise<readonly string[] | undefined> {
   try {
     const response = await fetch(new URL('/api/agents', url), {
       headers: { authorization: `Bearer ${key}` },
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const { agents } = (await response.json()) as { readonly agents?: readonly { readonly name: string }[] };
-    return agents?.map(({ name }) => name);
+    const { agents, startsAnyAgent } = (await response.json()) as AgentsResponse;
+    return startsAnyAgent ? undefined : agents?.map(({ name }) => name);
   } catch {
     // The warning is optional; the run was started.
     return undefined;

@@ -3,7 +3,7 @@ import type { Doc } from '../../checkpoints/engine.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
-import { agentsForTenant, checkAgent } from '../../http/check-agent.ts';
+import { agentsForTenant, checkAgent, knownAgentNames } from '../../http/check-agent.ts';
 import { hasRole, requesterOf, START_ROLES, VIEW_ROLES } from '../../http/roles.ts';
 import type { StartedRun } from '../../runtime/control/start-run.ts';
 import { runResponse } from '../responses.ts';
@@ -140,7 +140,10 @@ export const RUN_ROUTES: readonly Route[] = [
     responses: { 200: { description: 'The agents', schema: Agents } },
     handle: async ({ api, caller }) => ({
       status: 200,
-      json: { agents: agentsForTenant((await api.agents?.()) ?? [], caller.tenant) },
+      json: {
+        agents: agentsForTenant((await api.agents?.()) ?? [], caller.tenant),
+        ...(api.startsAnyAgent?.() && { startsAnyAgent: true }),
+      },
     }),
   }),
 
@@ -155,8 +158,11 @@ export const RUN_ROUTES: readonly Route[] = [
     problems: [404, 410],
     async handle({ operator, api, caller, params: { run } }) {
       const view = await operator.run(run);
-      const agents = agentsForTenant((await api.agents?.()) ?? [], caller.tenant).map(({ name }) => name);
-      return { status: 200, json: runResponse(view, agents), headers: { etag: `"${view.version}"` } };
+      return {
+        status: 200,
+        json: runResponse(view, await knownAgentNames(api, caller.tenant)),
+        headers: { etag: `"${view.version}"` },
+      };
     },
   }),
 

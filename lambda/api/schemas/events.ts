@@ -40,6 +40,7 @@ export const RunEvents = namedSchema(
     events: z.array(RunEvent),
     cursor: z.string().describe('Pass it as `after` to get what comes next'),
     status: StatusName.describe('The status of the run now'),
+    hasMore: z.boolean().describe('Whether more events are stored; the status is then later than these events'),
     hasEnded: z.boolean().describe('Whether the run has ended and there are no more events'),
   }),
 );

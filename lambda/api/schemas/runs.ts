@@ -171,5 +171,6 @@ export const Agents = namedSchema(
     agents: z.array(
       z.strictObject({ name: Name, example: z.unknown().optional(), description: z.string().optional() }),
     ),
+    startsAnyAgent: z.literal(true).optional().describe('Other agents run here too, for example by a command'),
   }),
 );

@@ -4,7 +4,7 @@ import { type Doc, equal, isFields } from '../../checkpoints/engine.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Caller } from '../../http/caller.ts';
-import { agentsForTenant } from '../../http/check-agent.ts';
+import { knownAgentNames } from '../../http/check-agent.ts';
 import { HttpError } from '../../http/problem.ts';
 import type { ApiEnv } from '../../http/request-variables.ts';
 import { OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
@@ -39,10 +39,10 @@ import { PAGE_SIZE } from './timeline-section.ts';
 const MAX_CONTENT_BYTES = 512 * 1024;
 
 /** Registers the pages of one run. */
-export function runRoutes(app: Hono<ApiEnv>, { runtime, agents: listAgents }: ConsoleOptions): void {
+export function runRoutes(app: Hono<ApiEnv>, options: ConsoleOptions): void {
+  const { runtime } = options;
   const now = () => new Date(runtime.clock.now());
-  const agentNames = async ({ tenant }: Caller) =>
-    agentsForTenant((await listAgents?.()) ?? [], tenant).map(({ name }) => name);
+  const agentNames = ({ tenant }: Caller) => knownAgentNames(options, tenant);
 
   app.get('/runs/:run', async (context) => {
     const [caller, operator, id] = authorizeViewer(context);

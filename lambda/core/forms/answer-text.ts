@@ -77,11 +77,22 @@ function toSubmitted(field: LeafField, text: string): string {
     if (chosen < 0) throw refusedText(field, '', text);
     return String(chosen);
   }
-  if (field.kind === 'list') return text.split(',').join('\n');
+  if (field.kind === 'list') return itemsOf(text).join('\n');
   if (field.kind !== 'choices') return text;
-  const chosen = text.split(',').map((each) => findChoice(field.choices, each.trim()));
+  const chosen = itemsOf(text).map((each) => findChoice(field.choices, each));
   if (chosen.includes(-1)) throw refusedText(field, '', text);
   return selectionText(field.choices, (_, i) => chosen.includes(i));
+}
+
+/** The items of a list: a JSON array, or texts between commas. */
+function itemsOf(text: string): readonly string[] {
+  if (text.trimStart().startsWith('['))
+    try {
+      return (JSON.parse(text) as unknown[]).map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
+    } catch {
+      // It is not JSON, so a text of the list begins with a bracket.
+    }
+  return text.split(',').map((each) => each.trim());
 }
 
 /** The choice with this value or, if there is none, with this label. */

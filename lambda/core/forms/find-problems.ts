@@ -24,6 +24,8 @@ export const REQUIRED = 'This field is required.';
 const MAX_PROBLEMS = 20;
 // Schemas with many alternatives inside alternatives could take forever. The agent's own schema checks everything.
 const MAX_CHECKS = 20_000;
+// A schema can refer to itself for the same value. Values have at most 100 levels.
+const MAX_DEPTH = 500;
 
 /**
  * Finds what is wrong with a value. It checks the keywords that forms show, and ignores others: a value without
@@ -49,6 +51,7 @@ class Checker {
   readonly #root: JsonSchema;
   readonly #patterns = new Patterns();
   #checksLeft = MAX_CHECKS;
+  #depth = 0;
 
   constructor(root: JsonSchema) {
     this.#root = root;
@@ -56,7 +59,15 @@ class Checker {
 
   check(given: unknown, value: unknown, path: string): Problems {
     if (given === false) return [{ path, message: 'Remove this value.' }];
-    const resolved = isRecord(given) && this.#checksLeft-- > 0 ? resolveSchema(this.#root, given) : undefined;
+    if (!isRecord(given) || this.#checksLeft-- <= 0 || this.#depth >= MAX_DEPTH) return [];
+    this.#depth += 1;
+    const problems = this.#checkResolved(given, value, path);
+    this.#depth -= 1;
+    return problems;
+  }
+
+  #checkResolved(given: JsonSchema, value: unknown, path: string): Problems {
+    const resolved = resolveSchema(this.#root, given);
     if (!resolved || (resolved.isNullable && value === null)) return [];
     const { schema } = resolved;
     const problem = checkScalar(schema, value, this.#patterns);

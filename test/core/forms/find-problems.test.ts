@@ -124,4 +124,12 @@ describe('a value', () => {
     ]);
     expect(messages({ type: 'object', required: ['toString'] }, {})).toEqual(['/toString This field is required.']);
   });
+
+  test.each(['allOf', 'anyOf', 'oneOf'])(
+    'is checked in bounded time against a schema whose %s refers to itself',
+    (keyword) => {
+      const schema = { [keyword]: [{ $ref: '#' }, { type: 'object' }], properties: { a: { type: 'string' } } };
+      expect(findProblems(schema, { a: 'text' })).toEqual([]);
+    },
+  );
 });
