@@ -212,6 +212,9 @@ interface FinishFields {
 async function toRemoteSave(at: RunContext, { fields, writeId }: CheckpointRequest): Promise<RemoteSave> {
   const { expectedVersion, step, forgetToolResults, name, moveName, labels, model, agent } = fields as SaveFields;
   const { state, stateFrom, toolResults, undoable, events } = fields as SaveFields;
+  const unknown = undoable?.find((id) => !Object.hasOwn(toolResults ?? {}, id));
+  if (unknown !== undefined)
+    throw invalidInput('`undoable`', 'a list of ids of `toolResults` in this request', unknown);
   const doc = stateFrom ? await readUpload(at, stateFrom.upload) : state;
   const results = await Promise.all(
     Object.entries(toolResults ?? {}).map(async ([id, result]) => {

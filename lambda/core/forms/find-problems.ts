@@ -24,6 +24,7 @@ export const REQUIRED = 'This field is required.';
 const MAX_PROBLEMS = 20;
 // Schemas with many alternatives inside alternatives could take forever. The agent's own schema checks everything.
 const MAX_CHECKS = 20_000;
+const MAX_MS = 300;
 // A schema can refer to itself for the same value. Values have at most 100 levels.
 const MAX_DEPTH = 500;
 
@@ -51,6 +52,7 @@ class Checker {
   readonly #root: JsonSchema;
   readonly #patterns = new Patterns();
   #checksLeft = MAX_CHECKS;
+  readonly #endsAt = performance.now() + MAX_MS;
   #depth = 0;
 
   constructor(root: JsonSchema) {
@@ -59,7 +61,8 @@ class Checker {
 
   check(given: unknown, value: unknown, path: string): Problems {
     if (given === false) return [{ path, message: 'Remove this value.' }];
-    if (!isRecord(given) || this.#checksLeft-- <= 0 || this.#depth >= MAX_DEPTH) return [];
+    if (!isRecord(given) || this.#checksLeft-- <= 0 || performance.now() > this.#endsAt || this.#depth >= MAX_DEPTH)
+      return [];
     this.#depth += 1;
     const problems = this.#checkResolved(given, value, path);
     this.#depth -= 1;

@@ -42,6 +42,8 @@ export type FormField = FieldBase &
 type Shape = FormField extends infer Each ? (Each extends FieldBase ? Omit<Each, keyof FieldBase> : never) : never;
 
 const MAX_FIELDS = 100;
+/** Of all fields together: a page lists each of them. */
+const MAX_CHOICES = 2_000;
 const MAX_GROUP_DEPTH = 4;
 /** Longer texts get a field of several lines. */
 const MAX_LINE_CHARACTERS = 200;
@@ -49,11 +51,16 @@ const MAX_LINE_CHARACTERS = 200;
 /** The form for values of a schema; one field for JSON if a form would be too long. */
 export function toForm(schema: JsonSchema): FormField {
   const form = new FormBuilder(schema).field(schema, { path: '', name: '', isRequired: true, refs: ['#'], depth: 0 });
-  return countFields(form) > MAX_FIELDS ? { ...form, kind: 'json' } : form;
+  return countFields(form) > MAX_FIELDS || countChoices(form) > MAX_CHOICES ? { ...form, kind: 'json' } : form;
 }
 
 const countFields = (field: FormField): number =>
   field.kind === 'group' ? field.fields.reduce((sum, each) => sum + countFields(each), 1) : 1;
+
+function countChoices(field: FormField): number {
+  if (field.kind === 'group') return field.fields.reduce((sum, each) => sum + countChoices(each), 0);
+  return field.kind === 'choice' || field.kind === 'choices' ? field.choices.length : 0;
+}
 
 interface Position {
   readonly path: string;

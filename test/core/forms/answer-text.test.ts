@@ -10,7 +10,7 @@ describe('an answer that is written as text', () => {
     ['a, b', ['a', 'b']],
     ['["a","b, c"]', ['a', 'b, c']],
     ['[draft], b', ['[draft]', 'b']],
-  ])('is a list of texts, separated by commas or as JSON: %s', (text, expected) => {
+  ])('can be a list of texts, separated by commas or as JSON, such as %s', (text, expected) => {
     expect(parseAnswerText(tags, text)).toEqual(expected);
   });
 

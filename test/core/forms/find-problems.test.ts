@@ -132,4 +132,16 @@ describe('a value', () => {
       expect(findProblems(schema, { a: 'text' })).toEqual([]);
     },
   );
+
+  test('is not checked for longer than a moment against a schema that doubles the work at each level', () => {
+    const $defs: Record<string, object> = { d13: { type: 'string', maxLength: 100_000 } };
+    for (let i = 0; i < 13; i++) {
+      const next = { $ref: `#/$defs/d${i + 1}` };
+      $defs[`d${i}`] = { allOf: [next, next] };
+    }
+    const { user } = process.cpuUsage();
+    expect(findProblems({ $defs, $ref: '#/$defs/d0' }, 'x'.repeat(60_000))).toEqual([]);
+    // Without a limit, it takes more than ten seconds.
+    expect(process.cpuUsage().user - user).toBeLessThan(5_000_000);
+  });
 });

@@ -120,6 +120,15 @@ describe('the form of a schema', () => {
     expect(JSON.stringify(formOf(nested(9)))).toContain('json');
   });
 
+  test('is one field for JSON if all its choices together would make a huge page', () => {
+    const $defs = { each: { enum: Array.from({ length: 500 }, (_, i) => i) } };
+    const formWith = (fields: number) => {
+      const names = Array.from({ length: fields }, (_, i) => [`f${i}`, { $ref: '#/$defs/each' }]);
+      return toForm({ type: 'object', $defs, properties: Object.fromEntries(names) }).kind;
+    };
+    expect([formWith(4), formWith(5)]).toEqual(['group', 'json']);
+  });
+
   test('ends also for a schema in which each level refers to many others', () => {
     const names = Array.from({ length: 30 }, (_, i) => `d${i}`);
     const properties = Object.fromEntries(names.map((name) => [name, { $ref: `#/$defs/${name}` }]));
