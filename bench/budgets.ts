@@ -34,12 +34,12 @@ const LIMITS = {
   ms10MB: 5,
   startKb: 60,
   /** Not in DESIGN.md: limits the growth of all our code in one file, operations and encryption included. */
-  oneFileKb: 104,
+  oneFileKb: 106,
   /** Not in DESIGN.md: limits the growth of an agent on the runtime. */
   runtimeStartKb: 142,
   runtimeOneFileKb: 258,
   /** What each deployed function may load at its start, the AWS SDK included: the measured size plus 3 %. */
-  functionKb: { api: 866, checkpoint: 418, gauge: 370, notify: 388, resume: 406, sweep: 446 },
+  functionKb: { api: 890, checkpoint: 442, gauge: 370, notify: 390, resume: 430, sweep: 448 },
   importMs: 10,
   ofBareDisk: 0.5,
   ofPeer: 1,
