@@ -19,7 +19,7 @@ interface WatchedApproval {
   nextReminder: number;
   isEscalationDue: boolean;
   /** The approval as each process read it when it began to notify. */
-  readonly contents: Map<string, ApprovalMeta>;
+  readonly contents: Map<string, readonly ApprovalMeta[]>;
   /** When the next attempt is due after one of a process that has the agent. */
   retryAt: number;
 }
@@ -82,7 +82,7 @@ export class NotificationCheck {
         watched.moments.push({ kind: 'proposed', since: now, isMetBy: ({ votes }) => votes.length > index });
     const isAttempt = meta.notifyAttempts !== undefined && meta.notifyAt !== before.notifyAt;
     if (isAttempt && by?.knows(meta.agent ?? '')) {
-      watched.contents.set(by.name, meta);
+      watched.contents.set(by.name, [meta, ...(watched.contents.get(by.name) ?? [])]);
       watched.retryAt = meta.notifyAt ?? now;
     }
     if (meta.status === 'PENDING') return;
@@ -93,7 +93,13 @@ export class NotificationCheck {
   /** A process has notified approvers. */
   sent(process: Process, { run, approval, links }: ApprovalNotification): void {
     const watched = this.#approvals.get(`${run} ${approval}`);
-    const content = watched?.contents.get(process.name);
+    const attempts = watched?.contents.get(process.name) ?? [];
+    const missingIn = (meta: ApprovalMeta) =>
+      meta.approvers.filter(
+        (each) => !isGroup(each) && !hasVoted(meta, each) && !links.some(({ person }) => person === each),
+      );
+    // A process that pauses can send an earlier notification after a later one.
+    const content = attempts.find((attempt) => missingIn(attempt).length === 0) ?? attempts[0];
     if (!watched || !content) {
       this.#world.addFinding(`${process.name} notifies of ${approval} of run ${run} without recording it`);
       return;
@@ -105,8 +111,12 @@ export class NotificationCheck {
     }
     const open = watched.moments.filter(({ isMetBy }) => !isMetBy(content, now));
     watched.moments.splice(0, watched.moments.length, ...open);
-    const expected = content.approvers.filter((each) => !isGroup(each) && !hasVoted(content, each));
-    const missing = expected.filter((person) => !links.some((link) => link.person === person));
+    if (attempts.length > 1)
+      watched.contents.set(
+        process.name,
+        attempts.filter((each) => each !== content),
+      );
+    const missing = missingIn(content);
     if (missing.length > 0)
       this.#world.addFinding(`a notification of ${approval} of run ${run} has no link for ${missing.join(', ')}`);
   }
