@@ -58,7 +58,9 @@ function confirmedProblem(
   const isStored = votes.some((vote, i) => vote.by === by && vote.answer === answer && aboutAt(votes, i) === about);
   // A vote for the outcome that was already reached is confirmed and changes nothing.
   const isRedundant = status !== 'PENDING' && meta.outcome === answer;
-  if (!isStored && !isRedundant) return `has a confirmed vote to ${answer} with ${about}, and it is lost`;
+  // After the end, a decision with the answer of one's own vote is a repetition, and gets what is recorded.
+  const isRepeated = status !== 'PENDING' && votes.some((vote) => vote.by === by && vote.answer === answer);
+  if (!isStored && !isRedundant && !isRepeated) return `has a confirmed vote to ${answer} with ${about}, and it is lost`;
   return status === 'PENDING' || status === meta.status ? undefined : `received ${status}, but it is ${meta.status}`;
 }
 
