@@ -46,7 +46,7 @@ interface RequestKind {
 
 /** The kinds of requests that do not run an agent. Connections send them in turn, each with its own run. */
 export function requestKinds(saved: SavedRuns, stories: readonly Story[]): Readonly<Record<string, RequestKind>> {
-  const [{ run, key, link } = { run: '', key: '', link: 'http://127.0.0.1/' }] = stories;
+  const [{ run, key, started, link } = { run: '', key: '', started: {}, link: 'http://127.0.0.1/' }] = stories;
   const page = { headers: { accept: 'text/html' } };
   const json = { 'content-type': 'application/json' };
   let last = '';
@@ -70,7 +70,7 @@ export function requestKinds(saved: SavedRuns, stories: readonly Story[]): Reado
     },
   };
   const saveAgain: Request = { method: 'POST', body: state('y', 'two'), headers: { ...json, 'if-match': '"1"' } };
-  const start: Request = { method: 'POST', path: '/api/runs', body: JSON.stringify({ agent: 'load' }) };
+  const start: Request = { method: 'POST', path: '/api/runs', body: JSON.stringify(started) };
   return {
     'save a new run': { request: save },
     'save it again': { request: { ...saveAgain, ...forRun('/checkpoints') }, needsPrevious: true },

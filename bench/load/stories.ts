@@ -10,6 +10,8 @@ type Ending = 'approved' | 'rejected' | 'cancelled';
 export interface Story {
   readonly run: string;
   readonly key: string;
+  /** The body of the request that started it. */
+  readonly started: object;
   readonly ending: Ending;
   readonly link: string;
 }
@@ -40,11 +42,12 @@ export async function runStories(options: StoryOptions, count: number, concurren
 
 async function runStory({ server, client, latencies, problems }: StoryOptions, i: number): Promise<Story> {
   const key = `story-${i}`;
+  const started = { agent: 'load', input: { note: `number ${i}` }, tags: ['story'] };
   const startedAt = performance.now();
   const start = () =>
     client('start', '/api/runs', {
       headers: { 'idempotency-key': key },
-      json: { agent: 'load', input: { note: `number ${i}` }, tags: ['story'] },
+      json: started,
     });
   // Some clients send the request three times, as they do when a response is lost.
   const starts = await Promise.all(Array.from({ length: i % 3 === 0 ? 3 : 1 }, start));
@@ -66,7 +69,7 @@ async function runStory({ server, client, latencies, problems }: StoryOptions, i
   latencies.add('from decision to end', performance.now() - decidedAt);
   const expected = ending === 'cancelled' ? 'CANCELLED' : 'SUCCEEDED';
   if (status !== expected) problems.push(`Expected run ${run} to be ${expected}; found ${status}.`);
-  return { run, key, ending, link };
+  return { run, key, started, ending, link };
 }
 
 interface StoryDecision extends Pick<Story, 'run' | 'ending' | 'link'> {
