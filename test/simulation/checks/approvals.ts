@@ -60,7 +60,8 @@ function confirmedProblem(
   const isRedundant = status !== 'PENDING' && meta.outcome === answer;
   // After the end, a decision with the answer of one's own vote is a repetition, and gets what is recorded.
   const isRepeated = status !== 'PENDING' && votes.some((vote) => vote.by === by && vote.answer === answer);
-  if (!isStored && !isRedundant && !isRepeated) return `has a confirmed vote to ${answer} with ${about}, and it is lost`;
+  if (!isStored && !isRedundant && !isRepeated)
+    return `has a confirmed vote to ${answer} with ${about}, and it is lost`;
   return status === 'PENDING' || status === meta.status ? undefined : `received ${status}, but it is ${meta.status}`;
 }
 
