@@ -24,7 +24,7 @@ export interface StepUnits {
   readonly update: StepUsage;
 }
 
-const LONG_RUN_STEPS = 1_000;
+const LONG_RUN_STEPS = 400;
 const SHORT_RUN_STEPS = 60;
 
 /** Counts steps of each kind on the wire, from the middle of a run to its end. */
